@@ -1,0 +1,229 @@
+"""What continues a text: the one protocol between the engine and whatever serves a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from reactext.cancellation import Cancellation
+from reactext.errors import SetupError
+from reactext.models import Usage, Value
+
+GrammarDialect = Literal["gbnf", "llguidance", "lark", "ebnf"]
+Finish = Literal["stop", "eos", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How one text is to be continued.
+
+    ``max_tokens`` is always sent. ``grammar`` is source text in the dialect that the model's card
+    names. ``cancellation`` ends the completion from another thread: the model then frees its
+    server at once and the iterator ends or raises.
+    """
+
+    max_tokens: int = 1024
+    temperature: float = 0.0
+    top_p: float | None = None
+    seed: int | None = None
+    repeat_penalty: float = 1.0
+    grammar: str | None = None
+    cancellation: Cancellation | None = None
+
+
+class Piece(str):
+    """A piece of text together with what the server said along with it.
+
+    A model may yield plain strings; it yields pieces where it knows more. ``channel`` is
+    "thinking" for reasoning that the server sends apart from the text. ``usage`` is what has been
+    counted so far, ``finish`` why the text ended: "stop" at a stop text, "eos" by the model's own
+    end, "length" cut by the token limit or the window. The text may be empty.
+    """
+
+    channel: Literal["text", "thinking"]
+    usage: Usage | None
+    finish: Finish | None
+
+    def __new__(
+        cls,
+        text: str = "",
+        *,
+        channel: Literal["text", "thinking"] = "text",
+        usage: Usage | None = None,
+        finish: Finish | None = None,
+    ) -> Piece:
+        piece = super().__new__(cls, text)
+        piece.channel = channel
+        piece.usage = usage
+        piece.finish = finish
+        return piece
+
+
+class CompletionModel(Protocol):
+    """Whatever can continue a text; no class needs to inherit from it."""
+
+    def complete(
+        self, prompt: str, *, stop: Sequence[str], options: Completion
+    ) -> Iterator[str]:
+        """Yield the continuation piece by piece, ending before any of the stop texts.
+
+        Nothing is asked of the server before the first piece is. Closing the iterator ends the
+        work on the server. A fault is raised as a `CompletionError`.
+        """
+        ...
+
+
+class ModelCard(Value):
+    """What is known of a model beside that it continues texts.
+
+    ``frame`` names the chat format that its prompts are wrapped in, ``window`` is its context in
+    tokens, ``grammar`` the dialect in which it takes constraints. ``thinks`` says that it writes
+    reasoning between tags.
+    """
+
+    name: str = ""
+    frame: str = "plain"
+    window: int | None = None
+    grammar: GrammarDialect | None = None
+    thinks: bool = False
+
+
+@runtime_checkable
+class HasCard(Protocol):
+    """A model that can say what it is."""
+
+    def card(self) -> ModelCard:
+        """Ask the server, once; raises `CompletionError` when it cannot be asked."""
+        ...
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """A model that can say how many tokens a text is."""
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text as part of a prompt."""
+        ...
+
+
+def card_of(model: CompletionModel) -> ModelCard:
+    """Return the model's own card, or the empty one of a model that has none."""
+    return model.card() if isinstance(model, HasCard) else ModelCard(name=type(model).__name__)
+
+
+Callback = Callable[[str], "str | Iterable[str]"]
+
+
+class CallableModel:
+    """A plain function ``str -> str`` or ``str -> Iterator[str]`` as a model.
+
+    Its text is cut before the first stop text here, since the function knows none.
+    """
+
+    def __init__(self, function: Callback) -> None:
+        self._function = function
+
+    def complete(
+        self, prompt: str, *, stop: Sequence[str], options: Completion
+    ) -> Iterator[str]:
+        """Yield what the function returns, up to a stop text."""
+        reply = self._function(prompt)
+        if not isinstance(reply, str) and not isinstance(reply, Iterable):
+            raise SetupError(
+                f"a model function must return a text or an iterator of texts, not {reply!r}"
+            )
+        yield from until_stop([reply] if isinstance(reply, str) else reply, stop)
+
+
+Reply = str | Sequence[str] | BaseException
+
+
+class ScriptedModel:
+    """A test double that gives the replies it was made with, one a call.
+
+    Each reply is a text, a list of pieces, or an exception to raise; a list may hold an exception
+    among its pieces. ``prompts`` records what it saw and ``options`` how it was asked. It may be
+    shared by threads when all replies are alike.
+    """
+
+    def __init__(self, replies: Iterable[Any], *, card: ModelCard | None = None) -> None:
+        self._replies = list(replies)
+        self._card = card or ModelCard(name="scripted")
+        self.prompts: list[str] = []
+        self.options: list[Completion] = []
+
+    def card(self) -> ModelCard:
+        """Return the card it was made with."""
+        return self._card
+
+    def complete(
+        self, prompt: str, *, stop: Sequence[str], options: Completion
+    ) -> Iterator[str]:
+        """Yield the next reply, up to a stop text."""
+        number = len(self.prompts)
+        self.prompts.append(prompt)
+        self.options.append(options)
+        if number >= len(self._replies):
+            raise SetupError(
+                f"ScriptedModel has {len(self._replies)} replies and was asked for number "
+                f"{number + 1}; give it one more, or fewer steps to the run"
+            )
+        reply = self._replies[number]
+        yield from until_stop([reply] if isinstance(reply, str | BaseException) else reply, stop)
+
+
+def until_stop(pieces: Iterable[Any], stop: Sequence[str]) -> Iterator[str]:
+    """Pass pieces on until a stop text appears, also when it is cut into several pieces.
+
+    What may be the beginning of a stop text is held back until it is decided. An exception among
+    the pieces is raised in its place.
+    """
+    stops = [text for text in stop if text]
+    held = ""
+    for piece in pieces:
+        if isinstance(piece, BaseException):
+            if held:
+                yield held
+            raise piece
+        if isinstance(piece, Piece) and (piece.channel != "text" or not piece):
+            yield piece
+            continue
+        text = held + piece
+        cut = min((at for at in map(text.find, stops) if at >= 0), default=-1)
+        if cut >= 0:
+            if cut:
+                yield text[:cut]
+            yield Piece(finish="stop")
+            return
+        keep = max((_overlap(text, each) for each in stops), default=0)
+        held = text[len(text) - keep :]
+        if len(text) > keep:
+            yield _like(piece, text[: len(text) - keep])
+    if held:
+        yield held
+
+
+def _like(piece: str, text: str) -> str:
+    if isinstance(piece, Piece):
+        return Piece(text, usage=piece.usage, finish=piece.finish)
+    return text
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Length of the longest end of the text that a stop text begins with."""
+    return next(
+        (n for n in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:n])), 0
+    )
+
+
+def as_model(model: Any) -> CompletionModel:
+    """Return what can complete: the model itself, or a function wrapped; else `SetupError`."""
+    if callable(getattr(model, "complete", None)):
+        return model  # type: ignore[no-any-return]
+    if callable(model):
+        return CallableModel(model)
+    raise SetupError(
+        f"{model!r} is not a model; give an object with a complete() method, a function from text "
+        'to text, or a name such as "ollama:qwen2.5:7b"'
+    )

@@ -1,0 +1,123 @@
+"""The values that everything else passes around: what was called, seen, done and told.
+
+All are frozen, and JSON and back is lossless. Work on them is done by functions elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """A frozen value; equal when its parts are, and JSON and back gives the same."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class Action(Value):
+    """One call that the model wrote.
+
+    ``id`` is "c3.2" for the second call of step 3. ``args`` holds positional values and
+    ``kwargs`` named ones; where the tools were known, ``kwargs`` holds all by name. ``text`` is
+    the call as written. ``problem`` is set on a call of a group that names its tool but whose
+    arguments cannot be read: it is answered with this sentence instead of being run.
+    """
+
+    id: str
+    tool: str
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+    text: str = ""
+    problem: str | None = None
+
+
+ObservationStatus = Literal["ok", "error", "timeout", "denied", "skipped", "repeated"]
+
+
+class Observation(Value):
+    """What came of one action: exactly one for each.
+
+    ``text`` is what the model reads; ``truncated`` says that it was cut, and then ``full`` is
+    the whole text. ``detail`` is for people (a traceback), never shown to the model.
+    """
+
+    action_id: str
+    tool: str
+    text: str
+    status: ObservationStatus = "ok"
+    seconds: float = 0.0
+    attempts: int = 1
+    truncated: bool = False
+    full: str | None = None
+    detail: str | None = None
+
+
+class Turn(Value):
+    """One step as the model wrote it: a thought, then actions or an answer.
+
+    ``text`` is what the model wrote, to the character where the reading ends; the transcript
+    replays it. ``thinking`` is reasoning between tags, which is not replayed as thought.
+    ``repairs`` names each thing that was tolerated, for people.
+    """
+
+    thought: str = ""
+    actions: tuple[Action, ...] = ()
+    answer: str | None = None
+    text: str = ""
+    thinking: str = ""
+    repairs: tuple[str, ...] = ()
+
+
+class Usage(Value):
+    """What the server counted; None where it does not tell.
+
+    ``prompt_tokens`` is the whole prompt, ``cached_tokens`` the part of it that was not evaluated
+    again. Seconds are the server's own.
+    """
+
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_seconds: float | None = None
+    completion_seconds: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(**{
+            name: _sum(getattr(self, name), getattr(other, name)) for name in Usage.model_fields
+        })
+
+
+def _sum(left: float | None, right: float | None) -> float | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right
+
+
+class Correction(Value):
+    """A text of the model in which no step could be read, and what it was told."""
+
+    text: str
+    problem: str
+    remedy: str = ""
+    usage: Usage = Usage()
+
+
+class Step(Value):
+    """A turn and what came of it; one observation for each action, in the order of the calls.
+
+    ``corrections`` are the readings that failed before this one: kept for people, not replayed.
+    """
+
+    turn: Turn
+    observations: tuple[Observation, ...] = ()
+    usage: Usage = Usage()
+    corrections: tuple[Correction, ...] = ()
+
+
+class TextDelta(Value):
+    """A piece of text as it comes; the pieces of one kind, joined, are that text."""
+
+    kind: Literal["thought", "answer", "thinking"]
+    text: str
