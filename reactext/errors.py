@@ -10,6 +10,7 @@
     - ``ContextTruncated``: the server cut the prompt without saying so
     - ``StreamCut``: the text ended before the server said that it was complete
     - ``ServerFault``: any other answer that is not a completion
+  - ``WeightsUnavailable``: no source gave the file of an embedded model
   - ``LimitReached``: a limit of the run, where the caller asked for an error
   - ``TurnError``: the model's: a text in which no step can be read
 
@@ -104,6 +105,10 @@ class ServerFault(CompletionError):
         super().__init__(message, text=text, remedy=remedy)
         self.status = status
         self.retryable = status is not None and (status >= 500 or status in (408, 409, 429))
+
+
+class WeightsUnavailable(ReactextError):
+    """No source gave the file of an embedded model, or it cannot be stored."""
 
 
 class LimitReached(ReactextError):

