@@ -1,0 +1,90 @@
+"""The worked example of the prompt, which small models copy, so that it matters more than the rest.
+
+With several tools it is a neutral pair of look-ups by a tool that is not registered: an addition
+in it makes models add, a comparison makes them compare. With one tool it is made of that tool.
+"""
+
+from __future__ import annotations
+
+from reactext.models import Value
+from reactext.tools import Tool, Toolbox, example_call
+
+
+class Example(Value):
+    """A worked example: one step with its call and result, and the answer."""
+
+    question: str
+    thought: str
+    action: str
+    observation: str
+    conclusion: str
+    answer: str
+
+
+_NEUTRAL = {
+    "en": Example(
+        question="How many people live in Oslo and in Lima?",
+        thought="I look up both cities.",
+        action='population(city="Oslo") || population(city="Lima")',
+        observation="709000 || 10092000",
+        conclusion="I know the answer.",
+        answer="709000 people live in Oslo and 10092000 in Lima.",
+    ),
+    "zh": Example(
+        question="奥斯陆和利马各有多少人口？",
+        thought="我查询两个城市的人口。",
+        action='population(city="奥斯陆") || population(city="利马")',
+        observation="709000 || 10092000",
+        conclusion="我知道答案了。",
+        answer="奥斯陆有709000人，利马有10092000人。",
+    ),
+}
+
+_ONE_CALL = {
+    "en": Example(
+        question="How many people live in Oslo?",
+        thought="I look up the city.",
+        action='population(city="Oslo")',
+        observation="709000",
+        conclusion="I know the answer.",
+        answer="709000 people live in Oslo.",
+    ),
+    "zh": Example(
+        question="奥斯陆有多少人口？",
+        thought="我查询这个城市的人口。",
+        action='population(city="奥斯陆")',
+        observation="709000",
+        conclusion="我知道答案了。",
+        answer="奥斯陆有709000人。",
+    ),
+}
+
+
+def example_for(toolbox: Toolbox, language: str, *, parallel: bool) -> Example:
+    """Return the example that fits these tools; languages without one of their own get English."""
+    tools = list(toolbox)
+    if len(tools) == 1 and tools[0].example is not None:
+        return _of_tool(tools[0], language)
+    table = _NEUTRAL if parallel else _ONE_CALL
+    return table.get(language, table["en"])
+
+
+def _of_tool(tool: Tool, language: str) -> Example:
+    call = example_call(tool)
+    if language == "zh":
+        return Example(
+            question=f"用 {tool.name} 能得到什么？",
+            thought=f"我调用 {tool.name}。",
+            action=call,
+            observation="结果",
+            conclusion="我知道答案了。",
+            answer="用结果回答。",
+        )
+    return Example(
+        question=f"What does {tool.name} give?",
+        thought=f"I call {tool.name}.",
+        action=call,
+        observation="the result",
+        conclusion="I know the answer.",
+        answer="the result, in words",
+    )

@@ -1,0 +1,385 @@
+"""One turn of the model: prompt, completion, reading; again with a correction where none is read."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any
+
+from reactext.cancellation import Cancellation
+from reactext.completion import Completion, CompletionModel, CountsTokens, ModelCard, Piece, card_of
+from reactext.context import ExecutionContext, Status, transcript_part
+from reactext.errors import CompletionError, ContextOverflow, ContextTruncated, TurnError
+from reactext.hooks import AnswerNow, Event, Moment, prompt_through, turn_through
+from reactext.models import Action, Correction, Observation, Step, TextDelta, Turn, Usage
+from reactext.prompts import language_of
+from reactext.reader import TurnReader
+from reactext.runner import Pending
+from reactext.settings import Setup
+from reactext.tools import RunContext
+from reactext.window import TokenMeter, fit
+
+_RETRY_TEMPERATURE = 0.7
+"""Used once the model has written the same unreadable bytes again."""
+
+
+class Cancelled(Exception):  # noqa: N818 (not an error: it ends the run)
+    """The run's cancellation was set; raised inside the engine only."""
+
+
+@dataclass(slots=True)
+class RunState:
+    """What one run holds between its steps; all that changes while an engine works is here."""
+
+    setup: Setup
+    context: ExecutionContext
+    cancellation: Cancellation
+    deps: Any = None
+    started: float = field(default_factory=monotonic)
+    model_number: int = 0
+    card: ModelCard = field(default_factory=ModelCard)
+    meter: TokenMeter = field(default_factory=TokenMeter)
+    language: str = "en"
+    head: str = ""
+    transcript: str = ""
+    pending: dict[str, Pending] = field(default_factory=dict)
+    corrections: list[Correction] = field(default_factory=list)
+    spent: Usage = field(default_factory=Usage)
+
+    def __post_init__(self) -> None:
+        named = self.setup.options.language
+        self.language = language_of(self.context.task) if named == "auto" else named
+        self.replay()
+
+    @property
+    def model(self) -> CompletionModel:
+        return self.setup.models[self.model_number]
+
+    def moment(self) -> Moment:
+        """Return what a hook may look at now."""
+        return Moment(self.context, self.setup.toolbox, self.cancellation, self.deps, self.started)
+
+    def run_context(self) -> RunContext:
+        """Return what a tool may know now."""
+        step = len(self.context.steps) + 1
+        return RunContext(self.context.run_id, step, self.cancellation, self.deps)
+
+    def meet_model(self) -> None:
+        """Ask the model what it is, and render what stands before the transcript for it."""
+        options, count = self.setup.options, None
+        self.card = card_of(self.model)
+        if isinstance(self.model, CountsTokens):
+            count = self.model.count_tokens
+        self.meter = TokenMeter(count)
+        self.head = self.setup.prompts.head(
+            self.context.task,
+            self.setup.toolbox,
+            language=self.language,
+            frame=options.frame or self.card.frame,
+            parallel=options.parallel,
+        )
+
+    def replay(self) -> None:
+        """Build the transcript anew, after something was cleared from it."""
+        self.transcript = self.context.transcript(self.setup.protocol)
+
+    def add(self, turn: Turn, observations: tuple[Observation, ...] = ()) -> Step:
+        """Append a step to the context and to the transcript, with what it cost until now."""
+        first = not self.context.steps
+        step = Step(
+            turn=turn,
+            observations=observations,
+            usage=self.spent,
+            corrections=tuple(self.corrections),
+        )
+        self.spent, self.corrections = Usage(), []
+        self.context = self.context.with_step(step)
+        part = transcript_part(self.context, len(self.context.steps) - 1, self.setup.protocol)
+        self.transcript = part if first else self.transcript + part
+        return step
+
+    def end(self, status: Status, *, answer: str | None = None, reason: str = "") -> None:
+        """Mark the run as over."""
+        self.context = self.context.model_copy(
+            update={"status": status, "answer": answer, "stop_reason": reason}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How a turn is asked for: what follows the transcript, and where the reading begins.
+
+    ``prefill`` is written for the model, as the beginning of its turn; ``detour`` is a failed
+    text and its correction, which the prompt holds and the transcript never does.
+    """
+
+    prefill: str = ""
+    detour: str = ""
+    temperature: float = 0.0
+    cue: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of one completion: the turn, or why there is none."""
+
+    text: str
+    turn: Turn | None = None
+    error: TurnError | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+def take_turn(state: RunState) -> Generator[Event, None, Turn]:
+    """Let the model take its turn, and correct it while nothing can be read.
+
+    Raises `AnswerNow` after ``max_corrections`` corrections in a row.
+    """
+    options = state.setup.options
+    cue = state.setup.protocol.label("thought")
+    attempt = Attempt(cue=cue, temperature=options.temperature)
+    unreadable: list[str] = []
+    while True:
+        reading = yield from _completed(state, attempt)
+        if reading.turn is not None:
+            return turn_through(state.setup.hooks, state.moment(), reading.turn)
+        correction = _correction(reading)
+        state.corrections.append(correction)
+        yield correction
+        if len(unreadable) >= options.max_corrections:
+            raise AnswerNow("unreadable")
+        again = reading.text in unreadable
+        unreadable.append(reading.text)
+        warmer = max(_RETRY_TEMPERATURE, options.temperature)
+        attempt = replace(
+            attempt,
+            detour=_detour(state, correction),
+            temperature=warmer if again else attempt.temperature,
+        )
+
+
+def _correction(reading: Reading) -> Correction:
+    assert reading.error is not None
+    error = reading.error
+    return Correction(
+        text=reading.text, problem=error.problem, remedy=error.remedy, usage=reading.usage
+    )
+
+
+def force_answer(state: RunState) -> Generator[Event, None, Reading]:
+    """Ask for the answer from what is known: no tools, and the answer's label already written."""
+    protocol = state.setup.protocol
+    thought = state.setup.prompts.force(state.language)
+    prefill = f"{thought}\n{protocol.label('answer')}"
+    attempt = Attempt(
+        prefill=prefill,
+        cue=protocol.label("thought") + prefill,
+        temperature=state.setup.options.temperature,
+    )
+    reading = yield from _completed(state, attempt)
+    if reading.turn is None:
+        return reading
+    turn = reading.turn
+    whole = turn.model_copy(update={"thought": thought.strip(), "text": prefill + turn.text})
+    return replace(reading, turn=whole)
+
+
+def _detour(state: RunState, correction: Correction) -> str:
+    protocol = state.setup.protocol
+    told = state.setup.prompts.correction(correction.problem, correction.remedy, state.language)
+    gap = "" if correction.text.endswith("\n") else "\n"
+    observation, cue = protocol.label("observation"), protocol.label("thought")
+    return f"{correction.text}{gap}{observation} {told}\n{cue}"
+
+
+def _completed(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
+    """Complete and read once; try again, or go on to the next model, after a server's fault.
+
+    Which of the two is decided by the class of the fault alone.
+    """
+    retries = 0
+    while True:
+        try:
+            if not state.head:
+                state.meet_model()
+            return (yield from _read(state, attempt))
+        except CompletionError as error:
+            _raise_if_cancelled(state)
+            if type(error) is ContextOverflow and _shrink(state, error):
+                continue
+            more_models = state.model_number + 1 < len(state.setup.models)
+            retry = error.retryable and retries < state.setup.options.max_retries
+            if not retry and not more_models:
+                raise
+            fault = Correction(text=error.text, problem=str(error))
+            state.corrections.append(fault)
+            yield fault
+            if retry:
+                retries += 1
+                if state.cancellation.wait(0.5 * 2**retries):
+                    raise Cancelled from error
+            else:
+                state.model_number += 1
+                state.head = ""
+                retries = 0
+
+
+def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
+    """Send one prompt, and read its completion as it comes, no further than the turn goes."""
+    prompt, options = _request(state, attempt)
+    reader = TurnReader(
+        state.setup.toolbox,
+        cue=attempt.cue,
+        protocol=state.setup.protocol,
+        step=len(state.context.steps) + 1,
+        thinking_open=state.head.rstrip().endswith("<think>") and not attempt.prefill,
+    )
+    heard = _Heard()
+    pieces = state.model.complete(prompt, stop=_stops(state), options=options)
+    try:
+        for piece in pieces:
+            _raise_if_cancelled(state)
+            if heard.is_thinking(piece):
+                yield TextDelta(kind="thinking", text=str(piece))
+                continue
+            yield from _eagerly(state, reader.feed(heard.hear(piece)))
+            if reader.done:
+                break
+    finally:
+        _close(pieces)
+    _raise_if_cancelled(state)
+    state.spent += heard.usage
+    _check_whole(state, prompt, heard.usage.prompt_tokens)
+    try:
+        turn = reader.close(cut=heard.finish == "length")
+    except TurnError as error:
+        yield from reader.rest()
+        return Reading("".join(heard.texts), None, error, heard.usage)
+    yield from _eagerly(state, reader.rest())
+    thinking = "".join(heard.thinking)
+    if thinking:
+        turn = turn.model_copy(update={"thinking": thinking + turn.thinking})
+    return Reading("".join(heard.texts), turn, None, heard.usage)
+
+
+def _check_whole(state: RunState, prompt: str, counted: int | None) -> None:
+    """Raise when the server cannot have read all that it was sent; else learn from its count."""
+    if state.meter.seems_cut(prompt, counted):
+        raise ContextTruncated(
+            f"the server counted {counted} tokens in a prompt of about "
+            f"{state.meter.estimate(prompt)}, so it dropped a part of it",
+            remedy="give the model a larger window (num_ctx), or the engine a smaller one",
+            prompt_tokens=counted,
+            window=state.card.window,
+        )
+    state.meter.learn(prompt, counted)
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What came from the server: texts by channel, and what it said along with them."""
+
+    texts: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    finish: str | None = None
+
+    def is_thinking(self, piece: str) -> bool:
+        if not isinstance(piece, Piece):
+            return False
+        self.usage = piece.usage or self.usage
+        self.finish = piece.finish or self.finish
+        if piece.channel == "thinking" and piece:
+            self.thinking.append(str(piece))
+            return True
+        return False
+
+    def hear(self, piece: str) -> str:
+        self.texts.append(str(piece))
+        return str(piece)
+
+
+def _request(state: RunState, attempt: Attempt) -> tuple[str, Completion]:
+    """Return the prompt and the options of one completion, the prompt within the window."""
+    prompt = _within_window(state, attempt)
+    prompt = prompt_through(state.setup.hooks, state.moment(), prompt)
+    options = state.setup.options
+    room = options.step_tokens
+    if state.card.window is not None:
+        left = state.card.window - state.meter.estimate(prompt)
+        room = max(_least_room(state.card.window), min(room, left))
+    constrained = options.constrain is not False and state.card.grammar is not None
+    return prompt, Completion(
+        max_tokens=room,
+        temperature=attempt.temperature,
+        seed=options.seed,
+        grammar=(
+            state.setup.grammar(state.card.grammar or "", attempt.cue) if constrained else None
+        ),
+        cancellation=state.cancellation,
+    )
+
+
+def _least_room(window: int) -> int:
+    """What is kept free for the model's own text: a quarter of a small window."""
+    return min(512, window // 4)
+
+
+def _within_window(state: RunState, attempt: Attempt) -> str:
+    tail = attempt.detour + attempt.prefill
+    prompt = state.head + state.transcript + tail
+    if state.card.window is None:
+        return prompt
+    reserve = min(state.setup.options.step_tokens, _least_room(state.card.window))
+    budget = state.card.window - reserve
+    if state.meter.estimate(prompt) <= budget * 0.8 or state.meter.exact(prompt) <= budget:
+        return prompt
+    state.context = fit(
+        state.context, state.head + tail, state.meter, budget, state.setup.protocol
+    )
+    state.replay()
+    prompt = state.head + state.transcript + tail
+    if (tokens := state.meter.exact(prompt)) > budget:
+        raise ContextOverflow(
+            f"the prompt takes about {tokens} tokens and the window is {state.card.window}, of "
+            f"which {reserve} are kept for the reply",
+            remedy="use a larger window, fewer tools, a shorter task or shorter observations",
+            prompt_tokens=tokens,
+            window=state.card.window,
+        )
+    return prompt
+
+
+def _shrink(state: RunState, error: ContextOverflow) -> bool:
+    """After the server refused a prompt as too long: clear the oldest; False when nothing is left."""
+    window = error.window or (error.prompt_tokens or state.meter.estimate(state.head + state.transcript))
+    before = (state.context.cleared, state.context.dropped)
+    state.context = fit(state.context, state.head, state.meter, window, state.setup.protocol)
+    state.replay()
+    return (state.context.cleared, state.context.dropped) != before
+
+
+def _stops(state: RunState) -> tuple[str, ...]:
+    protocol = state.setup.protocol
+    return (f"\n{protocol.label('observation')}",)
+
+
+def _eagerly(state: RunState, events: list[TextDelta | Action]) -> Iterator[Event]:
+    """Pass events on; start a call whose tool may be started while the model still writes."""
+    for event in events:
+        if isinstance(event, Action) and state.setup.options.eager:
+            tool = state.setup.toolbox.get(event.tool)
+            if tool is not None and tool.idempotent and not tool.sequential:
+                state.pending[event.id] = state.setup.runner.start(event, state.run_context())
+        yield event
+
+
+def _raise_if_cancelled(state: RunState) -> None:
+    if state.cancellation.cancelled:
+        raise Cancelled
+
+
+def _close(pieces: Iterator[str]) -> None:
+    close = getattr(pieces, "close", None)
+    if close is not None:
+        close()

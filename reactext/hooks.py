@@ -1,0 +1,119 @@
+"""What a user, or we, add to the loop without touching it.
+
+A hook is an object with some of the methods of `Hook`; those it does not override do nothing. It
+is shared by all runs of its engine, so what it must remember of a run it reads from the `Moment`,
+or keeps under the run's id until `at_end`. Hooks are asked in the order given; around an action the
+first is the outermost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from reactext.cancellation import Cancellation
+from reactext.context import ExecutionContext, Finished
+from reactext.models import Action, Correction, Observation, Step, TextDelta, Turn
+from reactext.tools import Toolbox
+
+Event = TextDelta | Action | Observation | Correction | Step | Finished
+Proceed = Callable[[Action], Observation]
+
+
+class AnswerNow(Exception):  # noqa: N818 (not an error: it steers the run)
+    """Raised by a hook: no more tools, ask the model for its answer from what is known.
+
+    ``reason`` becomes the ``stop_reason`` of the forced context.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class FinishRun(Exception):  # noqa: N818 (not an error: it steers the run)
+    """Raised by a hook: the run is over and this is its answer, without asking the model."""
+
+    def __init__(self, answer: str, reason: str) -> None:
+        super().__init__(reason)
+        self.answer = answer
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a hook may look at: the run as it stands, and what belongs to it."""
+
+    context: ExecutionContext
+    toolbox: Toolbox
+    cancellation: Cancellation
+    deps: Any = None
+    started: float = field(default_factory=monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken."""
+        return monotonic() - self.started
+
+
+class Hook:
+    """Override what you need. All but ``around_action`` are called in the run's own thread.
+
+    An exception that a hook raises, other than `AnswerNow` and `FinishRun`, ends the run and
+    reaches the caller with the context of the steps done.
+    """
+
+    def before_step(self, moment: Moment) -> None:
+        """See the run before the model is asked for its next step.
+
+        The place to raise `AnswerNow` or `FinishRun`.
+        """
+
+    def before_prompt(self, moment: Moment, prompt: str) -> str:
+        """Return the prompt to send. What is changed before its end costs the server's cache."""
+        return prompt
+
+    def after_turn(self, moment: Moment, turn: Turn) -> Turn:
+        """Return the turn to act on, read from the model's text but not yet acted on."""
+        return turn
+
+    def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
+        """Return the observation of an action; ``proceed(action)`` runs it.
+
+        Called in a thread of the action's own, side by side with the others of its turn.
+        """
+        return proceed(action)
+
+    def on_event(self, moment: Moment, event: Event) -> None:
+        """See an event just before the caller does."""
+
+    def at_end(self, moment: Moment) -> None:
+        """See the context of a run that has ended, however it ended."""
+
+
+def prompt_through(hooks: Sequence[Hook], moment: Moment, prompt: str) -> str:
+    """Pass a prompt through all hooks, in their order."""
+    for hook in hooks:
+        prompt = hook.before_prompt(moment, prompt)
+    return prompt
+
+
+def turn_through(hooks: Sequence[Hook], moment: Moment, turn: Turn) -> Turn:
+    """Pass a turn through all hooks, in their order."""
+    for hook in hooks:
+        turn = hook.after_turn(moment, turn)
+    return turn
+
+
+def action_through(
+    hooks: Sequence[Hook], moment: Moment, action: Action, proceed: Proceed
+) -> Observation:
+    """Run an action inside all hooks, the first outermost."""
+    if not hooks:
+        return proceed(action)
+    first, *rest = hooks
+    return first.around_action(
+        moment, action, lambda inner: action_through(rest, moment, inner, proceed)
+    )

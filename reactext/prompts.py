@@ -1,0 +1,173 @@
+"""Renders what the model reads: the instructions, the frame around them, and what steers a turn.
+
+Templates are Jinja files; a user's own stand before ours. They get plain values and can do
+nothing but say them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateError, TemplateNotFound
+from jinja2.sandbox import SandboxedEnvironment
+
+from reactext import _resources
+from reactext.errors import SetupError
+from reactext.examples import example_for
+from reactext.protocol import Protocol
+from reactext.quoting import inert
+from reactext.tools import Tool, Toolbox, signature_text
+
+Source = str | Path | Mapping[str, str] | None
+"""A directory of templates, a mapping of template names to texts, or the text of the prompt."""
+
+
+class Prompts:
+    """The templates of one engine, compiled once.
+
+    ``source`` is where the user's templates are: a directory (its files stand before ours of the
+    same name), a mapping such as ``{"react": "…", "frames/chatml": "…"}``, or the text of the
+    ``react`` template. Raises `SetupError` for a template that is not valid or a directory that
+    is not there.
+    """
+
+    def __init__(self, source: Source = None, *, protocol: Protocol | None = None) -> None:
+        self.protocol = protocol or Protocol()
+        self._own = _reader(source)
+        self._environment = SandboxedEnvironment(
+            loader=FunctionLoader(self._load),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            autoescape=False,
+        )
+        self._names = {name: self.protocol.label(name) for name in type(self.protocol.labels).model_fields}
+
+    def head(self, task: str, toolbox: Toolbox, *, language: str, frame: str, parallel: bool) -> str:
+        """Render all that stands before the transcript: instructions and task, in their frame.
+
+        ``language`` is "en", "zh" or that of a template ``react.<language>.jinja``.
+        """
+        instructions = self._say(
+            self._in_language("react", language),
+            tools=[_shown(each) for each in toolbox],
+            example=example_for(toolbox, language, parallel=parallel),
+            parallel=parallel,
+        )
+        return self._say(self._frame(frame), instructions=instructions, task=inert(task))
+
+    def force(self, language: str) -> str:
+        """Render the thought that leads to an answer when the run has to end."""
+        return self._say(self._in_language("force", language)).rstrip("\n")
+
+    def correction(self, problem: str, remedy: str, language: str) -> str:
+        """Render what the model is told of a text in which no step could be read."""
+        template = self._in_language("correction", language)
+        return self._say(template, problem=problem, remedy=remedy).rstrip("\n")
+
+    def _say(self, template: Template, **values: Any) -> str:
+        try:
+            return template.render(self._names | values)
+        except TemplateError as error:
+            raise SetupError(
+                f"the template {template.name!r} cannot be rendered: {error}; it may use "
+                f"{', '.join(sorted(self._names | values))}"
+            ) from error
+
+    def _in_language(self, name: str, language: str) -> Template:
+        """Return the template in this language; a user's own ``react`` stands before our others."""
+        translated = name if language == "en" else f"{name}.{language}"
+        for candidate, load in ((translated, self._own), (name, self._own), (translated, _ours)):
+            if load(candidate) is not None:
+                return self._template(candidate)
+        if name != "react":
+            return self._template(name)
+        raise SetupError(
+            f"there is no template react.{language}.jinja for language={language!r}; write one, "
+            'or use language="en" or "zh"'
+        )
+
+    def _frame(self, frame: str) -> Template:
+        if self._load(f"frames/{frame}") is None:
+            known = ", ".join(
+                path.removeprefix("frames/").removesuffix(".jinja")
+                for path in _resources.listing("prompts", ".jinja")
+                if path.startswith("frames/")
+            )
+            raise SetupError(f"there is no frame {frame!r}; the frames are {known}")
+        return self._template(f"frames/{frame}")
+
+    def _template(self, name: str) -> Template:
+        try:
+            return self._environment.get_template(name)
+        except TemplateNotFound as error:
+            raise SetupError(
+                f"the template {name!r} includes {error.name!r}, which is nowhere"
+            ) from error
+        except TemplateError as error:
+            line = getattr(error, "lineno", None)
+            raise SetupError(
+                f"the template {name!r} is not valid{f' at line {line}' if line else ''}: {error}"
+            ) from error
+
+    def _load(self, name: str) -> str | None:
+        bare = name.removesuffix(".jinja")
+        own = self._own(bare)
+        return _ours(bare) if own is None else own
+
+
+def _ours(name: str) -> str | None:
+    try:
+        return _resources.read("prompts", f"{name}.jinja")
+    except FileNotFoundError:
+        return None
+
+
+def _shown(each: Tool) -> dict[str, str]:
+    return {
+        "name": each.name,
+        "signature": inert(signature_text(each)),
+        "description": inert(" ".join(each.description.split("\n\n")[0].split())),
+    }
+
+
+def _reader(source: Source) -> Callable[[str], str | None]:
+    """Return what finds the user's text of a template, by its name without the ending."""
+    if source is None:
+        return lambda _: None
+    if isinstance(source, Mapping):
+        texts = {name.removesuffix(".jinja"): text for name, text in source.items()}
+        return texts.get
+    if isinstance(source, str) and ("{{" in source or "{%" in source or "\n" in source):
+        return {"react": source}.get
+    directory = Path(source)
+    if not directory.is_dir():
+        raise SetupError(
+            f"prompts={str(source)!r} is neither a directory nor the text of a template; a text "
+            "holds {{ … }} or {% … %}"
+        )
+    return lambda name: _file(directory, name)
+
+
+def _file(directory: Path, name: str) -> str | None:
+    path = directory.joinpath(*name.split("/")).with_name(name.split("/")[-1] + ".jinja")
+    if ".." in name.split("/") or not path.is_file():
+        return None
+    return path.read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def language_of(text: str) -> str:
+    """Return "zh" for a text written mostly in Chinese, else "en".
+
+    Japanese, which shares the characters, is told apart by its kana.
+    """
+    letters = [character for character in text[:2000] if character.isalpha()]
+    chinese = sum("\u4e00" <= character <= "\u9fff" for character in letters)
+    kana = sum("\u3040" <= character <= "\u30ff" for character in letters)
+    # A Chinese character says about as much as a short word, so a few outweigh many letters.
+    return "zh" if chinese * 4 > len(letters) and kana * 10 <= len(letters) else "en"
+
+
