@@ -63,9 +63,7 @@ class Piece(str):
 class CompletionModel(Protocol):
     """Whatever can continue a text; no class needs to inherit from it."""
 
-    def complete(
-        self, prompt: str, *, stop: Sequence[str], options: Completion
-    ) -> Iterator[str]:
+    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield the continuation piece by piece, ending before any of the stop texts.
 
         Nothing is asked of the server before the first piece is. Closing the iterator ends the
@@ -124,9 +122,7 @@ class CallableModel:
     def __init__(self, function: Callback) -> None:
         self._function = function
 
-    def complete(
-        self, prompt: str, *, stop: Sequence[str], options: Completion
-    ) -> Iterator[str]:
+    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield what the function returns, up to a stop text."""
         reply = self._function(prompt)
         if not isinstance(reply, str) and not isinstance(reply, Iterable):
@@ -157,9 +153,7 @@ class ScriptedModel:
         """Return the card it was made with."""
         return self._card
 
-    def complete(
-        self, prompt: str, *, stop: Sequence[str], options: Completion
-    ) -> Iterator[str]:
+    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield the next reply, up to a stop text."""
         number = len(self.prompts)
         self.prompts.append(prompt)
@@ -177,29 +171,37 @@ def until_stop(pieces: Iterable[Any], stop: Sequence[str]) -> Iterator[str]:
     """Pass pieces on until a stop text appears, also when it is cut into several pieces.
 
     What may be the beginning of a stop text is held back until it is decided. An exception among
-    the pieces is raised in its place.
+    the pieces is raised in its place. The last piece of a text cut here tells the last usage that
+    was told before.
     """
     stops = [text for text in stop if text]
     held = ""
+    usage = None
     for piece in pieces:
         if isinstance(piece, BaseException):
             if held:
                 yield held
             raise piece
-        if isinstance(piece, Piece) and (piece.channel != "text" or not piece):
-            yield piece
-            continue
+        if isinstance(piece, Piece):
+            usage = piece.usage or usage
+            if piece.channel != "text" or not piece:
+                if held and piece.finish is not None:
+                    yield held
+                    held = ""
+                yield piece
+                continue
         text = held + piece
         cut = min((at for at in map(text.find, stops) if at >= 0), default=-1)
         if cut >= 0:
             if cut:
                 yield text[:cut]
-            yield Piece(finish="stop")
+            yield Piece(usage=usage, finish="stop")
             return
-        keep = max((_overlap(text, each) for each in stops), default=0)
-        held = text[len(text) - keep :]
-        if len(text) > keep:
-            yield _like(piece, text[: len(text) - keep])
+        ended = isinstance(piece, Piece) and piece.finish is not None
+        keep = 0 if ended else max((_overlap(text, each) for each in stops), default=0)
+        passed, held = text[: len(text) - keep], text[len(text) - keep :]
+        if passed:
+            yield piece if passed == piece else _like(piece, passed)
     if held:
         yield held
 
@@ -227,3 +229,11 @@ def as_model(model: Any) -> CompletionModel:
         f"{model!r} is not a model; give an object with a complete() method, a function from text "
         'to text, or a name such as "ollama:qwen2.5:7b"'
     )
+
+
+def as_models(model: Any) -> tuple[CompletionModel, ...]:
+    """Return the models to be used in turn: one, or a list of them; else `SetupError`."""
+    given = model if isinstance(model, list | tuple) else [model]
+    if not given:
+        raise SetupError("model=[] is no model; give at least one")
+    return tuple(as_model(each) for each in given)

@@ -40,9 +40,11 @@ class CompletionError(ReactextError):
 
     ``text`` is what had come until then. ``retryable`` says whether the same request may succeed
     a little later; it is a fact about the class of fault, not a reading of its message.
+    ``retry_after`` is how many seconds the server asked to wait, where it did.
     """
 
     retryable = False
+    retry_after: float | None = None
 
     def __init__(self, message: str, *, text: str = "", remedy: str = "") -> None:
         super().__init__(f"{message}; {remedy}" if remedy else message)

@@ -1,0 +1,114 @@
+"""The socket of one request, held so that another thread can cut it at any moment.
+
+A thread that waits in ``recv`` is not woken by closing the response, which waits for that very
+thread; shutting the socket down wakes it, and the server sees the end of the connection at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+_thread = threading.local()
+
+
+class Wire:
+    """The connection that one request goes over, from the time it is sent to its last byte."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._cut = False
+
+    def attach(self, connected: socket.socket) -> None:
+        """Take this socket as the request's; it is shut at once if `cut` was called before."""
+        with self._lock:
+            self._socket = connected
+            if self._cut:
+                _shut(connected)
+
+    def cut(self) -> None:
+        """End the connection, from any thread; whoever reads it gets an error."""
+        with self._lock:
+            self._cut = True
+            if self._socket is not None:
+                _shut(self._socket)
+
+    def release(self) -> None:
+        """Forget the socket: it may serve other requests from now on."""
+        with self._lock:
+            self._socket = None
+
+    def wait_at_most(self, seconds: float) -> None:
+        """Let the next read fail after so many seconds without a byte."""
+        with self._lock:
+            if self._socket is not None:
+                # a socket already closed has no more reads to fail
+                with contextlib.suppress(OSError):
+                    self._socket.settimeout(seconds)
+
+
+def _shut(connected: socket.socket) -> None:
+    # the method of the plain class: that of a TLS socket would drop the reader's state under it
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def watching(wire: Wire) -> Any:
+    """Attach whatever connection this thread sends a request over to the wire."""
+    _thread.wire = wire
+    try:
+        yield
+    finally:
+        _thread.wire = None
+
+
+def _attach(connection: HTTPConnection) -> None:
+    wire: Wire | None = getattr(_thread, "wire", None)
+    if wire is not None and connection.sock is not None:
+        wire.attach(connection.sock)
+
+
+class _Connection(HTTPConnection):
+    def getresponse(self) -> Any:
+        _attach(self)
+        return super().getresponse()
+
+
+class _SecureConnection(HTTPSConnection):
+    def getresponse(self) -> Any:
+        _attach(self)
+        return super().getresponse()
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _SecureConnection
+
+
+class WatchedAdapter(HTTPAdapter):
+    """The adapter of requests over connections that a wire can be attached to."""
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        """Make the pool of connections, with ours in it."""
+        super().init_poolmanager(*args, **options)
+        self._watch(self.poolmanager)
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """Return the pool for this proxy, with our connections in it."""
+        manager = super().proxy_manager_for(proxy, **options)
+        self._watch(manager)
+        return manager
+
+    def _watch(self, manager: Any) -> None:
+        manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}

@@ -1,0 +1,152 @@
+"""A model inside this process: a GGUF file run by llama.cpp, spoken to over its own HTTP server.
+
+The server listens on the loopback address, at a port that the system chooses, and asks for a key
+that only this process knows.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from reactext.backends._http import Timeouts
+from reactext.backends._retry import Retry
+from reactext.backends.llamacpp import LlamaCppModel
+from reactext.completion import Completion, ModelCard
+from reactext.errors import SetupError
+from reactext.weights import locate
+
+DEFAULT_WINDOW = 8192
+
+
+class EmbeddedModel:
+    """A model of the catalogue, or a GGUF file of yours, run in this process.
+
+    It is loaded (and its file fetched, when it is not here) on its first use, and freed by
+    `close`, at the end of a ``with`` block or of the process. ``window`` is what each
+    conversation may hold, in tokens. ``parallel`` is how many completions are worked on at once;
+    each has a window of its own, which costs memory, and remembers its own prompt. ``threads``
+    is the number of processor cores to use, all of them when None.
+    """
+
+    def __init__(
+        self,
+        name_or_path: str = "qwen2.5-coder-0.5b",
+        *,
+        window: int = DEFAULT_WINDOW,
+        parallel: int = 1,
+        threads: int | None = None,
+        frame: str | None = None,
+        timeouts: Timeouts | None = None,
+        retry: Retry | None = None,
+    ) -> None:
+        for option, value in (("window", window), ("parallel", parallel), ("threads", threads)):
+            if value is not None and value < 1:
+                raise SetupError(f"{option}={value} must be 1 or more")
+        self.name = name_or_path
+        self._window = window
+        self._parallel = parallel
+        self._threads = threads
+        self._options: dict[str, Any] = {"frame": frame, "timeouts": timeouts, "retry": retry}
+        self._lock = threading.Lock()
+        self._model: LlamaCppModel | None = None
+        self._free: weakref.finalize[Any, EmbeddedModel] | None = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"EmbeddedModel({self.name!r})"
+
+    def __enter__(self) -> EmbeddedModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the model and free its memory; completions that run end with an error."""
+        with self._lock:
+            self._closed = True
+            if self._free is not None:
+                self._free()
+            self._model = self._free = None
+
+    def card(self) -> ModelCard:
+        """Return what the model is, after loading it."""
+        return self._running().card().model_copy(update={"name": self.name})
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text as part of a prompt."""
+        return self._running().count_tokens(text)
+
+    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
+        """Yield the continuation piece by piece; see `CompletionModel`."""
+        yield from self._running().complete(prompt, stop=stop, options=options)
+
+    def _running(self) -> LlamaCppModel:
+        """The model, loaded; several threads may ask at once."""
+        with self._lock:
+            if self._closed:
+                raise SetupError(f"{self!r} was closed; make a new one")
+            if self._model is None:
+                self._model = self._start()
+            return self._model
+
+    def _start(self) -> LlamaCppModel:
+        key = secrets.token_hex(16)
+        server = _Server(self._parameters(key))
+        model = LlamaCppModel(server.url, api_key=key, **self._options)
+        self._free = weakref.finalize(self, _free, model, server)
+        return model
+
+    def _parameters(self, key: str) -> Any:
+        llama = _llama()
+        path = locate(self.name)
+        parameters = llama.CommonParams()
+        parameters.model.path = str(path)
+        parameters.n_parallel = self._parallel
+        parameters.n_ctx = self._window * self._parallel
+        parameters.kv_unified = False
+        parameters.api_keys = [key]
+        parameters.port = 0
+        parameters.ui = False
+        parameters.verbosity = 0
+        # a run over nothing, which the first prompt would have to wait for
+        parameters.warmup = False
+        if self._threads is not None:
+            parameters.cpuparams.n_threads = self._threads
+        return parameters
+
+
+class _Server:
+    """Holds the server that runs; dropping it stops it."""
+
+    def __init__(self, parameters: Any) -> None:
+        try:
+            self._server = _llama().Server(parameters)
+        except RuntimeError as error:
+            raise SetupError(
+                f"{parameters.model.path} cannot be loaded ({error}); is it a whole GGUF file of "
+                "a model that llama.cpp knows, and is there enough memory?"
+            ) from error
+        self.url: str = self._server.listening_address
+
+    def stop(self) -> None:
+        del self._server
+
+
+def _free(model: LlamaCppModel, server: _Server) -> None:
+    model.close()
+    server.stop()
+
+
+def _llama() -> Any:
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise SetupError(
+            "an embedded model needs llama.cpp; install it with: pip install 'reactext[embedded]'"
+        ) from error
+    return xllamacpp

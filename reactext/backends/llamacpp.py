@@ -1,0 +1,154 @@
+"""The llama.cpp server: its own ``/completion``, which tells most about what it did."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from reactext.backends._completing import completing
+from reactext.backends._events import event_of, text_of, unfinished
+from reactext.backends._family import frame_of_template, thinks
+from reactext.backends._http import Origin, Reply, Timeouts
+from reactext.backends._lines import server_sent_data
+from reactext.backends._once import Once
+from reactext.backends._retry import Retry
+from reactext.backends._usage import count, of_timings
+from reactext.completion import Completion, Finish, ModelCard, Piece
+from reactext.errors import ServerFault
+from reactext.models import Usage
+
+_FINISHES: dict[str, Finish] = {"word": "stop", "eos": "eos", "limit": "length"}
+# the last event would repeat the whole prompt otherwise; "stop" marks it as the last
+_FIELDS = ["content", "stop", "stop_type", "timings", "truncated"]
+
+
+class LlamaCppModel:
+    """The model that a llama.cpp server serves.
+
+    ``frame`` names the chat format, when the one that is told from the model's template is not
+    right. ``api_key`` is the one that the server was started with.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8080",
+        *,
+        frame: str | None = None,
+        api_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts | None = None,
+        retry: Retry | None = None,
+    ) -> None:
+        authorization = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._origin = Origin(
+            url,
+            timeouts=timeouts or Timeouts(),
+            headers={**authorization, **(headers or {})},
+            # it closes the connection after a stream although it promises to keep it
+            keep_alive=False,
+            remedy="start it with: llama-server -m MODEL.gguf",
+        )
+        self._frame = frame
+        self._retry = retry or Retry()
+        self._properties = Once(self._ask_properties)
+
+    def __repr__(self) -> str:
+        return f"LlamaCppModel({self._origin.url!r})"
+
+    def __enter__(self) -> LlamaCppModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what is open; it may still be used."""
+        self._origin.close()
+
+    def card(self) -> ModelCard:
+        """Ask the server what the model is, once."""
+        properties = self._properties()
+        template = text_of(properties, "chat_template")
+        settings = properties.get("default_generation_settings")
+        path = text_of(properties, "model_path") or text_of(properties, "model_alias")
+        return ModelCard(
+            name=path.replace("\\", "/").rsplit("/", 1)[-1],
+            frame=self._frame or frame_of_template(template),
+            window=count(settings.get("n_ctx")) if isinstance(settings, dict) else None,
+            grammar="gbnf",
+            thinks=thinks(template),
+        )
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text as part of a prompt."""
+        answer = self._origin.ask("POST", "/tokenize", {"content": text})
+        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        if not isinstance(tokens, list):
+            raise ServerFault(
+                f"{self._origin.url}/tokenize did not answer with tokens",
+                remedy="is this a llama.cpp server?",
+                status=200,
+            )
+        return len(tokens)
+
+    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
+        """Yield the continuation piece by piece; see `CompletionModel`."""
+        # an empty stop text would end everything at once
+        stops = [text for text in stop if text]
+        body = _body(prompt, stops, options)
+
+        @contextlib.contextmanager
+        def begin() -> Iterator[Iterable[Piece]]:
+            with self._origin.stream("/completion", body, options.cancellation) as reply:
+                yield pieces(reply, self._origin.url)
+
+        return completing(begin, stop=stops, options=options, retry=self._retry)
+
+    def _ask_properties(self) -> dict[str, Any]:
+        try:
+            answer = self._origin.ask("GET", "/props")
+        except ServerFault as error:
+            # an old server, or one that was told to keep this to itself
+            if error.status not in (200, 404, 405, 501):
+                raise
+            return {}
+        return answer if isinstance(answer, dict) else {}
+
+
+def _body(prompt: str, stop: Sequence[str], options: Completion) -> dict[str, Any]:
+    body = {
+        "prompt": prompt,
+        "n_predict": max(1, options.max_tokens),
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "seed": options.seed,
+        "repeat_penalty": options.repeat_penalty,
+        "grammar": options.grammar,
+        "stop": stop,
+        "stream": True,
+        "cache_prompt": True,
+        "timings_per_token": True,
+        "response_fields": _FIELDS,
+    }
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def pieces(reply: Reply, url: str) -> Iterator[Piece]:
+    """Read the events of a reply; one that says ``stop`` must end them."""
+    for data in server_sent_data(reply.chunks()):
+        event = event_of(data, url)
+        text = text_of(event, "content")
+        usage = _usage(event)
+        if event.get("stop") is True:
+            yield Piece(
+                text, usage=usage, finish=_FINISHES.get(text_of(event, "stop_type"), "stop")
+            )
+            return
+        yield Piece(text, usage=usage)
+    raise unfinished(url, "an event with stop: true")
+
+
+def _usage(event: dict[str, Any]) -> Usage | None:
+    timings = event.get("timings")
+    return of_timings(timings) if isinstance(timings, dict) else None

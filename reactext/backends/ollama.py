@@ -1,0 +1,236 @@
+"""Ollama: ``/api/generate`` in raw mode, so that no template but ours is applied."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reactext.backends._completing import completing
+from reactext.backends._events import event_of, text_of, unfinished
+from reactext.backends._family import frame_of_family, frame_of_template, thinks
+from reactext.backends._http import Origin, Reply, Timeouts
+from reactext.backends._lines import lines
+from reactext.backends._ollama_host import ollama_url
+from reactext.backends._once import Once
+from reactext.backends._retry import Retry
+from reactext.backends._usage import count, of_ollama
+from reactext.completion import Completion, Finish, ModelCard, Piece
+from reactext.errors import CompletionError, ModelMissing, ServerFault, SetupError
+from reactext.models import Usage
+
+LARGEST_DEFAULT_WINDOW = 8192
+"""Enough for a run of many steps, and little memory beside that of the weights."""
+
+_FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
+
+
+class OllamaModel:
+    """A model that an Ollama server has.
+
+    ``host`` is read as ``OLLAMA_HOST`` is, which is used when it is None. ``num_ctx`` is the
+    window in tokens; when it is None the window that the model is loaded with now is kept, else
+    the one its Modelfile names, else at most 8192. It is the same in every request, since Ollama
+    loads the model again when it changes. ``keep_alive`` is how long the model stays loaded: a
+    number of seconds, or a text such as "10m". ``frame`` names the chat format, when the one that
+    is told from the model's template is not right.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        host: str | None = None,
+        *,
+        num_ctx: int | None = None,
+        keep_alive: float | str | None = None,
+        frame: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts | None = None,
+        retry: Retry | None = None,
+    ) -> None:
+        if not name:
+            raise SetupError('an Ollama model needs a name, such as "qwen2.5:7b"')
+        if num_ctx is not None and num_ctx < 1:
+            raise SetupError(f"num_ctx={num_ctx} is no window; give a number of tokens")
+        self.name = name
+        self._origin = Origin(
+            ollama_url(host),
+            timeouts=timeouts or Timeouts(),
+            headers=headers,
+            remedy="start it with: ollama serve; or set OLLAMA_HOST",
+        )
+        self._num_ctx = num_ctx
+        self._keep_alive = keep_alive
+        self._frame = frame
+        self._retry = retry or Retry()
+        self._facts = Once(lambda: facts(self._origin, name, num_ctx))
+
+    def __repr__(self) -> str:
+        return f"OllamaModel({self.name!r}, {self._origin.url!r})"
+
+    def __enter__(self) -> OllamaModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections that are kept for the next request; it may still be used."""
+        self._origin.close()
+
+    def card(self) -> ModelCard:
+        """Ask the server what the model is, once."""
+        known = self._facts()
+        return ModelCard(
+            name=self.name,
+            frame=self._frame or known.frame,
+            window=known.window,
+            thinks=known.thinks,
+        )
+
+    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
+        """Yield the continuation piece by piece; see `CompletionModel`."""
+        stops = [text for text in stop if text]
+
+        @contextlib.contextmanager
+        def begin() -> Iterator[Iterable[Piece]]:
+            body = self._body(prompt, stops, options)
+            try:
+                with self._origin.stream("/api/generate", body, options.cancellation) as reply:
+                    yield pieces(reply, self._origin.url)
+            except ModelMissing as error:
+                raise missing(self._origin, self.name) from error
+
+        return completing(begin, stop=stops, options=options, retry=self._retry)
+
+    def _body(self, prompt: str, stop: Sequence[str], options: Completion) -> dict[str, Any]:
+        parameters = {
+            "num_ctx": self._num_ctx or self._facts().window,
+            # 0 would mean without end
+            "num_predict": max(1, options.max_tokens),
+            "temperature": options.temperature,
+            # its default was 1.1 for long, which spoils formats that repeat their labels
+            "repeat_penalty": options.repeat_penalty,
+            "top_p": options.top_p,
+            "seed": options.seed,
+            "stop": stop,
+        }
+        body = {
+            "model": self.name,
+            "prompt": prompt,
+            "raw": True,
+            "stream": True,
+            # without it the server takes reasoning out of the text, in raw mode too
+            "think": False,
+            # a prompt that is too long is refused, not cut; a text that is too long ends
+            "truncate": False,
+            "shift": False,
+            "options": {name: value for name, value in parameters.items() if value is not None},
+        }
+        if self._keep_alive is not None:
+            body["keep_alive"] = self._keep_alive
+        return body
+
+
+def pieces(reply: Reply, url: str) -> Iterator[Piece]:
+    """Read the lines of a reply; one that says ``done`` must end them."""
+    counted = 0
+    for line in lines(reply.chunks()):
+        if not line or line.isspace():
+            continue
+        event = event_of(line, url)
+        if thinking := text_of(event, "thinking"):
+            yield Piece(thinking, channel="thinking")
+        text = text_of(event, "response")
+        if event.get("done") is True:
+            reply.send_off()
+            finish = _FINISHES.get(text_of(event, "done_reason"), "stop")
+            yield Piece(text, usage=of_ollama(event), finish=finish)
+            return
+        # one token a line, as far as anyone can tell before the last line
+        counted += 1
+        yield Piece(text, usage=Usage(completion_tokens=counted))
+    raise unfinished(url, "a line with done: true")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the server tells of a model."""
+
+    frame: str = "plain"
+    window: int = LARGEST_DEFAULT_WINDOW
+    thinks: bool = False
+
+
+def facts(origin: Origin, name: str, num_ctx: int | None) -> Facts:
+    """Ask for the model's frame and window; a server without such answers gets plain defaults."""
+    try:
+        shown = origin.ask("POST", "/api/show", {"model": name})
+    except ModelMissing as error:
+        raise missing(origin, name) from error
+    except ServerFault as error:
+        if error.status not in (200, 404, 405, 501):
+            raise
+        return Facts(window=num_ctx or LARGEST_DEFAULT_WINDOW)
+    if not isinstance(shown, dict):
+        return Facts(window=num_ctx or LARGEST_DEFAULT_WINDOW)
+    template = text_of(shown, "template")
+    # newer models are rendered by the server's own code, which has a name but no template
+    frame = frame_of_template(template)
+    if frame == "plain" and (renderer := text_of(shown, "renderer")):
+        frame = frame_of_family(renderer)
+    return Facts(
+        frame=frame,
+        window=num_ctx or _loaded_window(origin, name) or _default_window(shown),
+        thinks=thinks(template) or "thinking" in (shown.get("capabilities") or ()),
+    )
+
+
+def _loaded_window(origin: Origin, name: str) -> int | None:
+    """The window that the model is loaded with: another would load it again."""
+    try:
+        answer = origin.ask("GET", "/api/ps")
+    except ServerFault:
+        return None
+    for model in _listed(answer):
+        if model.get("name") in (name, f"{name}:latest"):
+            return count(model.get("context_length")) or None
+    return None
+
+
+def _default_window(shown: dict[str, Any]) -> int:
+    for line in text_of(shown, "parameters").splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0] == "num_ctx" and words[1].isdecimal():
+            return int(words[1])
+    information = shown.get("model_info")
+    trained = [
+        value
+        for key, value in (information.items() if isinstance(information, dict) else ())
+        if key.endswith(".context_length") and count(value)
+    ]
+    return min([LARGEST_DEFAULT_WINDOW, *trained])
+
+
+def missing(origin: Origin, name: str) -> ModelMissing:
+    """Return the error that names the models that are there."""
+    there = names(origin)
+    remedy = f"fetch it with: ollama pull {name}"
+    if there:
+        remedy += f"; or use one that is there: {', '.join(there)}"
+    return ModelMissing(f"the Ollama server at {origin.url} has no model {name!r}", remedy=remedy)
+
+
+def names(origin: Origin) -> list[str]:
+    """Return the names of the models that the server has; none if it does not tell."""
+    try:
+        answer = origin.ask("GET", "/api/tags")
+    except CompletionError:
+        return []
+    return [name for model in _listed(answer) if (name := text_of(model, "name"))]
+
+
+def _listed(answer: Any) -> list[dict[str, Any]]:
+    models = answer.get("models") if isinstance(answer, dict) else None
+    return [model for model in models or () if isinstance(model, dict)]
