@@ -68,7 +68,8 @@ def error_of(status: int | None, answer: Any, *, url: str) -> CompletionError:
     if status is not None and 300 <= status < 400:
         return ServerFault(said, remedy="give the address that it points to", status=status)
     if status is None:
-        status = details.get("code") if isinstance(details.get("code"), int) else 500
+        code = details.get("code")
+        status = code if isinstance(code, int) else 500
     remedy = _REMEDIES.get(status, _REMEDIES[500] if status >= 500 else "")
     return ServerFault(said, remedy=remedy, status=status)
 

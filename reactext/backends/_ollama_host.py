@@ -24,9 +24,9 @@ def ollama_url(host: str | None = None) -> str:
     if not separator and rest.split("/", 1)[0] == "ollama.com":
         scheme, port = "https", 443
     place, slash, path = rest.partition("/")
-    name, given = _split(place)
-    if given.isdecimal() and 0 < int(given) < 65536:
-        port = int(given)
+    name, number = _split(place)
+    if number.isdecimal() and 0 < int(number) < 65536:
+        port = int(number)
     name = _LISTENING.get(name, "127.0.0.1" if name == "localhost" else name)
     shown = f"[{name}]" if ":" in name else name
     return f"{scheme}://{shown}:{port}{(slash + path).rstrip('/')}"

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from reactext.backends._cores import free_cores
 from reactext.backends._http import Timeouts
 from reactext.backends._retry import Retry
 from reactext.backends.llamacpp import LlamaCppModel
@@ -29,7 +30,7 @@ class EmbeddedModel:
     `close`, at the end of a ``with`` block or of the process. ``window`` is what each
     conversation may hold, in tokens. ``parallel`` is how many completions are worked on at once;
     each has a window of its own, which costs memory, and remembers its own prompt. ``threads``
-    is the number of processor cores to use, all of them when None.
+    is the number of processor cores to use; those that are free at the start when None.
     """
 
     def __init__(
@@ -115,8 +116,9 @@ class EmbeddedModel:
         parameters.verbosity = 0
         # a run over nothing, which the first prompt would have to wait for
         parameters.warmup = False
-        if self._threads is not None:
-            parameters.cpuparams.n_threads = self._threads
+        if threads := self._threads or free_cores():
+            parameters.cpuparams.n_threads = threads
+            parameters.cpuparams_batch.n_threads = threads
         return parameters
 
 

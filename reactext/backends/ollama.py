@@ -205,12 +205,11 @@ def _default_window(shown: dict[str, Any]) -> int:
         if len(words) == 2 and words[0] == "num_ctx" and words[1].isdecimal():
             return int(words[1])
     information = shown.get("model_info")
-    trained = [
-        value
-        for key, value in (information.items() if isinstance(information, dict) else ())
-        if key.endswith(".context_length") and count(value)
-    ]
-    return min([LARGEST_DEFAULT_WINDOW, *trained])
+    window = LARGEST_DEFAULT_WINDOW
+    for key, value in information.items() if isinstance(information, dict) else ():
+        if key.endswith(".context_length"):
+            window = min(window, count(value) or window)
+    return window
 
 
 def missing(origin: Origin, name: str) -> ModelMissing:
