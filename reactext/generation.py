@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
@@ -11,7 +11,15 @@ from reactext.cancellation import Cancellation
 from reactext.completion import Completion, CompletionModel, CountsTokens, ModelCard, Piece, card_of
 from reactext.context import ExecutionContext, Status, transcript_part
 from reactext.errors import CompletionError, ContextOverflow, ContextTruncated, TurnError
-from reactext.hooks import AnswerNow, Event, Moment, prompt_through, turn_through
+from reactext.hooks import (
+    AnswerNow,
+    Event,
+    Moment,
+    Proceed,
+    action_through,
+    prompt_through,
+    turn_through,
+)
 from reactext.models import Action, Correction, Observation, Step, TextDelta, Turn, Usage
 from reactext.prompts import language_of
 from reactext.reader import TurnReader
@@ -58,7 +66,14 @@ class RunState:
 
     def moment(self) -> Moment:
         """Return what a hook may look at now."""
-        return Moment(self.context, self.setup.toolbox, self.cancellation, self.deps, self.started)
+        return Moment(
+            self.context,
+            self.setup.toolbox,
+            self.cancellation,
+            self.deps,
+            self.started,
+            self.card,
+        )
 
     def run_context(self) -> RunContext:
         """Return what a tool may know now."""
@@ -83,6 +98,17 @@ class RunState:
     def replay(self) -> None:
         """Build the transcript anew, after something was cleared from it."""
         self.transcript = self.context.transcript(self.setup.protocol)
+
+    def around(self, action: Action, _: RunContext, proceed: Proceed) -> Observation:
+        """Run an action inside the hooks."""
+        return action_through(self.setup.hooks, self.moment(), action, proceed)
+
+    def run_actions(self, actions: Sequence[Action]) -> Iterator[Observation]:
+        """Run the actions of a turn; those that were started early are only waited for."""
+        started, self.pending = self.pending, {}
+        return self.setup.runner.run(
+            actions, self.run_context(), around=self.around, started=started
+        )
 
     def add(self, turn: Turn, observations: tuple[Observation, ...] = ()) -> Step:
         """Append a step to the context and to the transcript, with what it cost until now."""
@@ -235,10 +261,13 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
         thinking_open=state.head.rstrip().endswith("<think>") and not attempt.prefill,
     )
     heard = _Heard()
+    watchers = piece_watchers(state.setup.hooks)
     pieces = state.model.complete(prompt, stop=_stops(state), options=options)
     try:
         for piece in pieces:
             _raise_if_cancelled(state)
+            for hook in watchers:
+                hook.on_piece(state.moment(), piece)
             if heard.is_thinking(piece):
                 yield TextDelta(kind="thinking", text=str(piece))
                 continue
@@ -370,7 +399,9 @@ def _eagerly(state: RunState, events: list[TextDelta | Action]) -> Iterator[Even
         if isinstance(event, Action) and state.setup.options.eager:
             tool = state.setup.toolbox.get(event.tool)
             if tool is not None and tool.idempotent and not tool.sequential:
-                state.pending[event.id] = state.setup.runner.start(event, state.run_context())
+                state.pending[event.id] = state.setup.runner.start(
+                    event, state.run_context(), around=state.around
+                )
         yield event
 
 

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 from reactext.cancellation import Cancellation
+from reactext.completion import ModelCard
 from reactext.context import ExecutionContext, Finished
 from reactext.models import Action, Correction, Observation, Step, TextDelta, Turn
 from reactext.tools import Toolbox
@@ -44,13 +45,17 @@ class FinishRun(Exception):  # noqa: N818 (not an error: it steers the run)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a hook may look at: the run as it stands, and what belongs to it."""
+    """What a hook may look at: the run as it stands, and what belongs to it.
+
+    ``card`` is that of the model in use; it is empty until the model was asked for it.
+    """
 
     context: ExecutionContext
     toolbox: Toolbox
     cancellation: Cancellation
     deps: Any = None
     started: float = field(default_factory=monotonic)
+    card: ModelCard = field(default_factory=ModelCard)
 
     @property
     def seconds(self) -> float:
@@ -74,6 +79,12 @@ class Hook:
     def before_prompt(self, moment: Moment, prompt: str) -> str:
         """Return the prompt to send. What is changed before its end costs the server's cache."""
         return prompt
+
+    def on_piece(self, moment: Moment, piece: str) -> None:
+        """See a piece of the model's text as its server gives it, before it is read.
+
+        It is a `Piece` where the model tells more than the text.
+        """
 
     def after_turn(self, moment: Moment, turn: Turn) -> Turn:
         """Return the turn to act on, read from the model's text but not yet acted on."""
@@ -105,6 +116,11 @@ def turn_through(hooks: Sequence[Hook], moment: Moment, turn: Turn) -> Turn:
     for hook in hooks:
         turn = hook.after_turn(moment, turn)
     return turn
+
+
+def piece_watchers(hooks: Sequence[Hook]) -> tuple[Hook, ...]:
+    """Return the hooks that look at pieces: most do not, and there are many pieces."""
+    return tuple(hook for hook in hooks if type(hook).on_piece is not Hook.on_piece)
 
 
 def action_through(
