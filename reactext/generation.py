@@ -17,6 +17,7 @@ from reactext.hooks import (
     Moment,
     Proceed,
     action_through,
+    piece_watchers,
     prompt_through,
     turn_through,
 )
