@@ -234,6 +234,13 @@ def test_a_wrong_file_is_replaced(server: FileServer, spoilt: bytes) -> None:
     assert "deleted and loaded anew" in told[0]
 
 
+def test_a_load_is_told_before_it_begins(
+    server: FileServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    get(on_hub(server, SMALL))
+    assert capsys.readouterr().err.startswith("reactext: loading tiny (0 MB, Apache-2.0), once, to")
+
+
 def test_a_file_put_there_by_hand_is_taken(server: FileServer) -> None:
     weights = entry(SMALL)
     assert not is_here(weights)

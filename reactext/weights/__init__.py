@@ -41,6 +41,7 @@ def locate(
 ) -> Path:
     """Return the file of this name, loading it first if it is not here; a path is used as it is.
 
+    ``notice`` is told what is about to be loaded, and how large it is; by default on stderr.
     Raises `SetupError` for an unknown name, and `WeightsUnavailable` when no source has the file
     or it cannot be written.
     """
@@ -49,7 +50,7 @@ def locate(
         return given
     weights = find(name_or_path, catalogue)
     path = path_of(weights)
-    notice = notice or _silent
+    notice = notice or _tell
     try:
         if not is_pinned(path, weights):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,5 +98,10 @@ def _home() -> Path:
         raise SetupError("this user has no home directory; set REACTEXT_CACHE") from error
 
 
-def _silent(*_: object) -> None:
-    """Tell nobody."""
+def _silent(here: int, whole: int) -> None:
+    """Show no progress."""
+
+
+def _tell(line: str) -> None:
+    if sys.stderr is not None:  # a program without a console has none
+        print(f"reactext: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,7 @@
+"""``python -m reactext`` is the command line."""
+
+from __future__ import annotations
+
+from reactext.cli import main
+
+main()

@@ -1,0 +1,31 @@
+"""The command line: ``reactext ask "What is 17 * 23?"``.
+
+It is a way to use the library, and holds nothing that the library does not; it needs the extra
+``cli``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+
+
+def main() -> None:
+    """Run the command that the arguments of the process name."""
+    try:
+        from reactext.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich"):
+            raise
+        print(
+            f"reactext: the command line needs {error.name}; install it with: "
+            "pip install 'reactext[cli]'",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        # what a model writes need not be text that this terminal can show
+        with contextlib.suppress(AttributeError, io.UnsupportedOperation):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    app(prog_name="reactext")

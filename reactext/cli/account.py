@@ -1,0 +1,138 @@
+"""The account of a run, told while it goes on.
+
+Thoughts, actions and observations go to stderr, the answer to stdout: piped, the answer is alone.
+On a terminal it is shown as it comes.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+
+from reactext.context import ExecutionContext, Finished
+from reactext.hooks import Event
+from reactext.models import Action, Correction, Observation, TextDelta
+
+LONGEST = 600
+"""Characters of an observation that are shown; all of it is in the context."""
+
+_STYLES = {"thought": "dim", "thinking": "dim italic", "answer": "none"}
+_INVISIBLE = {code: "�" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+class Account:
+    """Shows each event as it comes; it remembers only where the cursor is."""
+
+    def __init__(self, *, quiet: bool = False, answer: bool = True) -> None:
+        self._told = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+        self._answers = Console(quiet=not answer or not sys.stdout.isatty(), highlight=False)
+        self._answer = answer
+        self._started = time.monotonic()
+        self._wait = self._told.status("loading the model and reading the task", spinner="dots")
+        self._kind = ""
+        self._blank = ""
+        self._open: Console | None = None
+        self._awaited: set[str] = set()
+        self._several = False
+        self._streamed = ""
+
+    def __enter__(self) -> Account:
+        if self._told.is_terminal and not self._told.quiet:
+            self._wait.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._wait.stop()
+        self._end_line()
+
+    def show(self, event: Event) -> None:
+        """Tell one event."""
+        self._wait.stop()
+        match event:
+            case TextDelta():
+                self._show_text(event)
+            case Action():
+                self._several = bool(self._awaited)
+                self._awaited.add(event.id)
+                self._line(f"→ {event.text or event.tool}", "cyan")
+            case Observation():
+                self._show_observation(event)
+            case Correction():
+                self._line(f"✗ {event.problem}", "yellow")
+            case Finished():
+                self._finish(event.context)
+
+    def _show_text(self, delta: TextDelta) -> None:
+        """Write a piece; blanks wait for what follows them, since nothing may."""
+        if delta.kind != self._kind:
+            self._end_line()
+            self._kind, self._blank, self._streamed = delta.kind, "", ""
+        text = self._blank + delta.text if self._open else delta.text.lstrip()
+        shown = text.rstrip()
+        self._blank = text[len(shown) :]
+        if shown:
+            console = self._answers if delta.kind == "answer" else self._told
+            console.out(_visible(shown), style=_STYLES[delta.kind], end="")
+            console.file.flush()
+            self._open = console
+            self._streamed += text[: len(shown)]
+
+    def _show_observation(self, observation: Observation) -> None:
+        self._awaited.discard(observation.action_id)
+        name = f"{observation.tool}: " if self._several else ""
+        text = observation.text.strip()
+        if len(text) > LONGEST:
+            text = f"{text[:LONGEST]} … ({len(text)} characters)"
+        self._line(f"← {name}{text}", "green" if observation.status == "ok" else "red")
+
+    def _line(self, text: str, style: str) -> None:
+        self._end_line()
+        self._told.out(_visible(text), style=style)
+
+    def _end_line(self) -> None:
+        if self._open is not None:
+            self._open.out("")
+        self._open, self._kind = None, ""
+
+    def _finish(self, context: ExecutionContext) -> None:
+        on_screen = sys.stdout.isatty() and self._kind == "answer"
+        self._end_line()
+        if self._answer and context.answer and not (on_screen and self._is_shown(context.answer)):
+            print(_visible(context.answer) if sys.stdout.isatty() else context.answer, flush=True)
+        if context.status != "finished":
+            self._line(_outcome(context), "yellow")
+        self._line(_figures(context, time.monotonic() - self._started), "dim")
+
+    def _is_shown(self, answer: str) -> bool:
+        return answer.strip() == self._streamed.strip()
+
+
+def _visible(text: str) -> str:
+    """Return the text without what would steer the terminal."""
+    return text.translate(_INVISIBLE)
+
+
+def _outcome(context: ExecutionContext) -> str:
+    reason = context.stop_reason or "no reason given"
+    if context.status == "forced":
+        return f"not finished ({reason}): this is what the steps so far allow to say"
+    return f"{context.status}: {reason}"
+
+
+def _figures(context: ExecutionContext, seconds: float) -> str:
+    usage = context.usage
+    parts = [f"{len(context.steps)} step{'s' * (len(context.steps) != 1)}", f"{seconds:.1f} s"]
+    if usage.prompt_tokens is not None:
+        cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+        parts.append(f"{usage.prompt_tokens} tokens read{cached}")
+    if usage.completion_tokens is not None:
+        parts.append(f"{usage.completion_tokens} written")
+    return " · ".join(parts)
