@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reactext.backends._cores import free_cores
-from reactext.backends._http import Timeouts
+from reactext.backends._reply import Timeouts
 from reactext.backends._retry import Retry
 from reactext.backends.llamacpp import LlamaCppModel
 from reactext.completion import Completion, ModelCard

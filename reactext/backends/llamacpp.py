@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reactext.backends._completing import completing
 from reactext.backends._events import event_of, text_of, unfinished
 from reactext.backends._family import frame_of_template, thinks
-from reactext.backends._http import Origin, Reply, Timeouts
+from reactext.backends._http import Origin
 from reactext.backends._lines import server_sent_data
 from reactext.backends._once import Once
+from reactext.backends._reply import Reply, Timeouts
 from reactext.backends._retry import Retry
 from reactext.backends._usage import count, of_timings
 from reactext.completion import Completion, Finish, ModelCard, Piece
 from reactext.errors import ServerFault
 from reactext.models import Usage
+
+KEY_VARIABLE = "LLAMA_API_KEY"
 
 _FINISHES: dict[str, Finish] = {"word": "stop", "eos": "eos", "limit": "length"}
 # the last event would repeat the whole prompt otherwise; "stop" marks it as the last
@@ -27,7 +31,8 @@ class LlamaCppModel:
     """The model that a llama.cpp server serves.
 
     ``frame`` names the chat format, when the one that is told from the model's template is not
-    right. ``api_key`` is the one that the server was started with.
+    right. ``api_key`` is the one that the server was started with; that of ``LLAMA_API_KEY`` when
+    it is None.
     """
 
     def __init__(
@@ -40,7 +45,8 @@ class LlamaCppModel:
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,
     ) -> None:
-        authorization = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        key = (os.environ.get(KEY_VARIABLE, "") if api_key is None else api_key).strip()
+        authorization = {"Authorization": f"Bearer {key}"} if key else {}
         self._origin = Origin(
             url,
             timeouts=timeouts or Timeouts(),
@@ -101,7 +107,7 @@ class LlamaCppModel:
         @contextlib.contextmanager
         def begin() -> Iterator[Iterable[Piece]]:
             with self._origin.stream("/completion", body, options.cancellation) as reply:
-                yield pieces(reply, self._origin.url)
+                yield pieces(reply)
 
         return completing(begin, stop=stops, options=options, retry=self._retry)
 
@@ -134,10 +140,10 @@ def _body(prompt: str, stop: Sequence[str], options: Completion) -> dict[str, An
     return {name: value for name, value in body.items() if value is not None}
 
 
-def pieces(reply: Reply, url: str) -> Iterator[Piece]:
+def pieces(reply: Reply) -> Iterator[Piece]:
     """Read the events of a reply; one that says ``stop`` must end them."""
     for data in server_sent_data(reply.chunks()):
-        event = event_of(data, url)
+        event = event_of(data, reply.url)
         text = text_of(event, "content")
         usage = _usage(event)
         if event.get("stop") is True:
@@ -146,7 +152,7 @@ def pieces(reply: Reply, url: str) -> Iterator[Piece]:
             )
             return
         yield Piece(text, usage=usage)
-    raise unfinished(url, "an event with stop: true")
+    raise unfinished(reply.url, "an event with stop: true")
 
 
 def _usage(event: dict[str, Any]) -> Usage | None:

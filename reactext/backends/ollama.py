@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from reactext.backends._completing import completing
 from reactext.backends._events import event_of, text_of, unfinished
-from reactext.backends._family import frame_of_family, frame_of_template, thinks
-from reactext.backends._http import Origin, Reply, Timeouts
+from reactext.backends._http import Origin
 from reactext.backends._lines import lines
+from reactext.backends._ollama_facts import facts, missing
 from reactext.backends._ollama_host import ollama_url
 from reactext.backends._once import Once
+from reactext.backends._reply import Reply, Timeouts
 from reactext.backends._retry import Retry
-from reactext.backends._usage import count, of_ollama
+from reactext.backends._usage import of_ollama
 from reactext.completion import Completion, Finish, ModelCard, Piece
-from reactext.errors import CompletionError, ModelMissing, ServerFault, SetupError
+from reactext.errors import ModelMissing, SetupError
 from reactext.models import Usage
-
-LARGEST_DEFAULT_WINDOW = 8192
-"""Enough for a run of many steps, and little memory beside that of the weights."""
 
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
 
@@ -98,7 +95,7 @@ class OllamaModel:
             body = self._body(prompt, stops, options)
             try:
                 with self._origin.stream("/api/generate", body, options.cancellation) as reply:
-                    yield pieces(reply, self._origin.url)
+                    yield pieces(reply)
             except ModelMissing as error:
                 raise missing(self._origin, self.name) from error
 
@@ -133,13 +130,13 @@ class OllamaModel:
         return body
 
 
-def pieces(reply: Reply, url: str) -> Iterator[Piece]:
+def pieces(reply: Reply) -> Iterator[Piece]:
     """Read the lines of a reply; one that says ``done`` must end them."""
     counted = 0
     for line in lines(reply.chunks()):
         if not line or line.isspace():
             continue
-        event = event_of(line, url)
+        event = event_of(line, reply.url)
         if thinking := text_of(event, "thinking"):
             yield Piece(thinking, channel="thinking")
         text = text_of(event, "response")
@@ -151,85 +148,4 @@ def pieces(reply: Reply, url: str) -> Iterator[Piece]:
         # one token a line, as far as anyone can tell before the last line
         counted += 1
         yield Piece(text, usage=Usage(completion_tokens=counted))
-    raise unfinished(url, "a line with done: true")
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the server tells of a model."""
-
-    frame: str = "plain"
-    window: int = LARGEST_DEFAULT_WINDOW
-    thinks: bool = False
-
-
-def facts(origin: Origin, name: str, num_ctx: int | None) -> Facts:
-    """Ask for the model's frame and window; a server without such answers gets plain defaults."""
-    try:
-        shown = origin.ask("POST", "/api/show", {"model": name})
-    except ModelMissing as error:
-        raise missing(origin, name) from error
-    except ServerFault as error:
-        if error.status not in (200, 404, 405, 501):
-            raise
-        return Facts(window=num_ctx or LARGEST_DEFAULT_WINDOW)
-    if not isinstance(shown, dict):
-        return Facts(window=num_ctx or LARGEST_DEFAULT_WINDOW)
-    template = text_of(shown, "template")
-    # newer models are rendered by the server's own code, which has a name but no template
-    frame = frame_of_template(template)
-    if frame == "plain" and (renderer := text_of(shown, "renderer")):
-        frame = frame_of_family(renderer)
-    return Facts(
-        frame=frame,
-        window=num_ctx or _loaded_window(origin, name) or _default_window(shown),
-        thinks=thinks(template) or "thinking" in (shown.get("capabilities") or ()),
-    )
-
-
-def _loaded_window(origin: Origin, name: str) -> int | None:
-    """The window that the model is loaded with: another would load it again."""
-    try:
-        answer = origin.ask("GET", "/api/ps")
-    except ServerFault:
-        return None
-    for model in _listed(answer):
-        if model.get("name") in (name, f"{name}:latest"):
-            return count(model.get("context_length")) or None
-    return None
-
-
-def _default_window(shown: dict[str, Any]) -> int:
-    for line in text_of(shown, "parameters").splitlines():
-        words = line.split()
-        if len(words) == 2 and words[0] == "num_ctx" and words[1].isdecimal():
-            return int(words[1])
-    information = shown.get("model_info")
-    window = LARGEST_DEFAULT_WINDOW
-    for key, value in information.items() if isinstance(information, dict) else ():
-        if key.endswith(".context_length"):
-            window = min(window, count(value) or window)
-    return window
-
-
-def missing(origin: Origin, name: str) -> ModelMissing:
-    """Return the error that names the models that are there."""
-    there = names(origin)
-    remedy = f"fetch it with: ollama pull {name}"
-    if there:
-        remedy += f"; or use one that is there: {', '.join(there)}"
-    return ModelMissing(f"the Ollama server at {origin.url} has no model {name!r}", remedy=remedy)
-
-
-def names(origin: Origin) -> list[str]:
-    """Return the names of the models that the server has; none if it does not tell."""
-    try:
-        answer = origin.ask("GET", "/api/tags")
-    except CompletionError:
-        return []
-    return [name for model in _listed(answer) if (name := text_of(model, "name"))]
-
-
-def _listed(answer: Any) -> list[dict[str, Any]]:
-    models = answer.get("models") if isinstance(answer, dict) else None
-    return [model for model in models or () if isinstance(model, dict)]
+    raise unfinished(reply.url, "a line with done: true")

@@ -1,0 +1,84 @@
+"""A reply as it is being streamed, and how long we wait for it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import requests
+
+from reactext.backends._trouble import CONNECTION_FAULTS, broken, silent
+from reactext.backends._wire import Wire
+from reactext.errors import SetupError
+
+_SEND_OFF = 0.25
+"""Seconds to wait for the last bytes of a complete reply, for the connection's sake alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How many seconds to wait.
+
+    ``connect`` until the server takes the connection; ``first`` until the first sign of the
+    text, which includes queueing, loading the model and evaluating the prompt; ``gap`` between
+    two pieces of the text; ``ask`` for an answer about the model.
+    """
+
+    connect: float = 5.0
+    first: float = 600.0
+    gap: float = 120.0
+    ask: float = 15.0
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if not getattr(self, name) > 0:
+                raise SetupError(f"the timeout {name}={getattr(self, name)!r} must be above 0")
+
+
+class Reply:
+    """A reply that is being streamed; made by `Origin.stream`."""
+
+    def __init__(
+        self, response: requests.Response, wire: Wire, *, url: str, timeouts: Timeouts
+    ) -> None:
+        self.url = url
+        self._wire = wire
+        self._timeouts = timeouts
+        # without chunks or a length, a larger read waits until it is full
+        framed = "Transfer-Encoding" in response.headers or "Content-Length" in response.headers
+        self._content = response.iter_content(chunk_size=None if framed else 1)
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the bytes as they come; raises `CompletionError` when they stop coming.
+
+        Comments between events keep a connection alive but are no sign of the text.
+        """
+        limit, since = self._timeouts.first, time.monotonic()
+        while True:
+            try:
+                chunk = next(self._content)
+            except StopIteration:
+                return
+            except CONNECTION_FAULTS as error:
+                raise broken(self.url, error, waited=limit) from error
+            now = time.monotonic()
+            if not chunk.startswith(b":"):
+                since = now
+                if limit != self._timeouts.gap:
+                    limit = self._timeouts.gap
+                    self._wire.wait_at_most(limit)
+            elif now - since > limit:
+                raise silent(self.url, limit)
+            yield chunk
+
+    def wait_at_most(self, seconds: float) -> None:
+        """Let the next chunk fail after so many seconds without a byte."""
+        self._wire.wait_at_most(seconds)
+
+    def send_off(self) -> None:
+        """Take the last bytes of a reply that is complete, so that its connection serves again."""
+        self._wire.wait_at_most(_SEND_OFF)
+        with contextlib.suppress(StopIteration, *CONNECTION_FAULTS):
+            next(self._content)
