@@ -4,64 +4,66 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextvars import copy_context
-from typing import Any, TypeVar
-
-from reactext.cancellation import Cancellation
+from dataclasses import dataclass
+from typing import TypeVar
 
 Item = TypeVar("Item")
-_END = object()
 
 AHEAD = 64
-"""Events that may wait for a slow reader before the run does."""
+"""Items that may wait for a slow reader before the iterator does."""
 
 
-async def iterate(
-    make: Callable[[Cancellation], Iterator[Item]],
-) -> AsyncIterator[Item]:
-    """Yield what an iterator yields that runs in a thread of its own.
+@dataclass(frozen=True, slots=True)
+class _End:
+    error: BaseException | None
 
-    ``make`` is called in that thread with the cancellation that is set when the caller stops
-    reading: by leaving the loop, by ``aclose`` or by the cancelling of its task.
+
+async def iterate(items: Iterator[Item], abandon: Callable[[], None]) -> AsyncGenerator[Item, None]:
+    """Yield what an iterator yields, which runs in a thread of its own.
+
+    ``abandon`` is called when the caller stops reading before the end: by leaving the loop, by
+    ``aclose`` or by the cancelling of its task. It must make the iterator end soon.
     """
     loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[Any] = asyncio.Queue()
+    queue: asyncio.Queue[Item | _End] = asyncio.Queue()
     room = threading.Semaphore(AHEAD)
-    cancellation = Cancellation()
-    cancellation.on_cancel(room.release)
+    left = threading.Event()
+
+    def put(item: Item | _End) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(queue.put_nowait, item)
 
     def work() -> None:
-        end: Any = _END
         try:
-            for item in make(cancellation):
+            for item in items:
                 room.acquire()
-                loop.call_soon_threadsafe(queue.put_nowait, item)
-        except BaseException as error:  # whatever it is belongs to the caller
-            end = error
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(queue.put_nowait, _Last(end))
+                if not left.is_set():
+                    put(item)
+                else:
+                    room.release()
+        except BaseException as error:  # whatever it is, it is the caller's
+            put(_End(error))
+        else:
+            put(_End(None))
 
-    context = copy_context()
-    thread = threading.Thread(target=context.run, args=(work,), name="reactext-run", daemon=True)
-    thread.start()
+    threading.Thread(
+        target=copy_context().run, args=(work,), name="reactext-run", daemon=True
+    ).start()
+    ended = False
     try:
-        while not isinstance(item := await queue.get(), _Last):
+        while True:
+            item = await queue.get()
+            if isinstance(item, _End):
+                ended = True
+                if item.error is not None:
+                    raise item.error
+                return
             room.release()
             yield item
-        if item.value is not _END:
-            raise item.value
     finally:
-        cancellation.cancel()
-
-
-class _Last:
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-async def call(function: Callable[[Cancellation], Item]) -> Item:
-    """Return what a function returns that runs in a thread of its own."""
-    async for result in iterate(lambda cancellation: iter([function(cancellation)])):
-        return result
-    raise RuntimeError("unreachable: one item is always yielded")
+        if not ended:
+            left.set()
+            abandon()
+            room.release()

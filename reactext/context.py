@@ -48,9 +48,14 @@ class ExecutionContext(Value):
         cleared.
         """
         protocol = protocol or Protocol()
-        return "".join(
-            transcript_part(self, index, protocol) for index in range(self.dropped, len(self.steps))
-        ) if self.steps else protocol.label("thought")
+        return (
+            "".join(
+                transcript_part(self, index, protocol)
+                for index in range(self.dropped, len(self.steps))
+            )
+            if self.steps
+            else protocol.label("thought")
+        )
 
 
 class Finished(Value):
@@ -69,18 +74,16 @@ def transcript_part(context: ExecutionContext, index: int, protocol: Protocol) -
     if step.turn.answer is not None and not step.observations:
         return opening + step.turn.text
     gap = "" if step.turn.text.endswith("\n") else "\n"
+    body = observation_text(step.turn.actions, step.observations, protocol)
     if index < context.cleared:
-        left_out = sum(len(each.text) for each in step.observations)
-        body = f"[{left_out} characters cleared to save room]"
-    else:
-        body = observation_text(step.turn.actions, step.observations, protocol)
+        body = min(body, f"[{len(body)} characters cleared to save room]", key=len)
     return f"{opening}{step.turn.text}{gap}{protocol.label('observation')} {body}\n{cue}"
 
 
 def _opening(dropped: int, cue: str) -> str:
     if not dropped:
         return cue
-    return f"{cue} ({dropped} earlier steps are left out here to save room.)\n{cue}"
+    return f"{cue} (earlier steps left out here to save room: {dropped})\n{cue}"
 
 
 def observation_text(

@@ -1,136 +1,20 @@
-"""One turn of the model: prompt, completion, reading; again with a correction where none is read."""
+"""One turn of the model: prompt, completion and reading, again where no step could be read."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
-from time import monotonic
-from typing import Any
 
-from reactext.cancellation import Cancellation
-from reactext.completion import Completion, CompletionModel, CountsTokens, ModelCard, Piece, card_of
-from reactext.context import ExecutionContext, Status, transcript_part
-from reactext.errors import CompletionError, ContextOverflow, ContextTruncated, TurnError
-from reactext.hooks import (
-    AnswerNow,
-    Event,
-    Moment,
-    Proceed,
-    action_through,
-    piece_watchers,
-    prompt_through,
-    turn_through,
-)
-from reactext.models import Action, Correction, Observation, Step, TextDelta, Turn, Usage
-from reactext.prompts import language_of
+from reactext.budget import check_whole, least_room, prompt_within, shrink
+from reactext.completion import Completion, Piece
+from reactext.errors import CompletionError, ContextOverflow, TurnError
+from reactext.hooks import AnswerNow, Event, prompt_through, turn_through
+from reactext.models import Action, Correction, TextDelta, Turn, Usage
 from reactext.reader import TurnReader
-from reactext.runner import Pending
-from reactext.settings import Setup
-from reactext.tools import RunContext
-from reactext.window import TokenMeter, fit
+from reactext.state import Cancelled, RunState
 
 _RETRY_TEMPERATURE = 0.7
 """Used once the model has written the same unreadable bytes again."""
-
-
-class Cancelled(Exception):  # noqa: N818 (not an error: it ends the run)
-    """The run's cancellation was set; raised inside the engine only."""
-
-
-@dataclass(slots=True)
-class RunState:
-    """What one run holds between its steps; all that changes while an engine works is here."""
-
-    setup: Setup
-    context: ExecutionContext
-    cancellation: Cancellation
-    deps: Any = None
-    started: float = field(default_factory=monotonic)
-    model_number: int = 0
-    card: ModelCard = field(default_factory=ModelCard)
-    meter: TokenMeter = field(default_factory=TokenMeter)
-    language: str = "en"
-    head: str = ""
-    transcript: str = ""
-    pending: dict[str, Pending] = field(default_factory=dict)
-    corrections: list[Correction] = field(default_factory=list)
-    spent: Usage = field(default_factory=Usage)
-
-    def __post_init__(self) -> None:
-        named = self.setup.options.language
-        self.language = language_of(self.context.task) if named == "auto" else named
-        self.replay()
-
-    @property
-    def model(self) -> CompletionModel:
-        return self.setup.models[self.model_number]
-
-    def moment(self) -> Moment:
-        """Return what a hook may look at now."""
-        return Moment(
-            self.context,
-            self.setup.toolbox,
-            self.cancellation,
-            self.deps,
-            self.started,
-            self.card,
-        )
-
-    def run_context(self) -> RunContext:
-        """Return what a tool may know now."""
-        step = len(self.context.steps) + 1
-        return RunContext(self.context.run_id, step, self.cancellation, self.deps)
-
-    def meet_model(self) -> None:
-        """Ask the model what it is, and render what stands before the transcript for it."""
-        options, count = self.setup.options, None
-        self.card = card_of(self.model)
-        if isinstance(self.model, CountsTokens):
-            count = self.model.count_tokens
-        self.meter = TokenMeter(count)
-        self.head = self.setup.prompts.head(
-            self.context.task,
-            self.setup.toolbox,
-            language=self.language,
-            frame=options.frame or self.card.frame,
-            parallel=options.parallel,
-        )
-
-    def replay(self) -> None:
-        """Build the transcript anew, after something was cleared from it."""
-        self.transcript = self.context.transcript(self.setup.protocol)
-
-    def around(self, action: Action, _: RunContext, proceed: Proceed) -> Observation:
-        """Run an action inside the hooks."""
-        return action_through(self.setup.hooks, self.moment(), action, proceed)
-
-    def run_actions(self, actions: Sequence[Action]) -> Iterator[Observation]:
-        """Run the actions of a turn; those that were started early are only waited for."""
-        started, self.pending = self.pending, {}
-        return self.setup.runner.run(
-            actions, self.run_context(), around=self.around, started=started
-        )
-
-    def add(self, turn: Turn, observations: tuple[Observation, ...] = ()) -> Step:
-        """Append a step to the context and to the transcript, with what it cost until now."""
-        first = not self.context.steps
-        step = Step(
-            turn=turn,
-            observations=observations,
-            usage=self.spent,
-            corrections=tuple(self.corrections),
-        )
-        self.spent, self.corrections = Usage(), []
-        self.context = self.context.with_step(step)
-        part = transcript_part(self.context, len(self.context.steps) - 1, self.setup.protocol)
-        self.transcript = part if first else self.transcript + part
-        return step
-
-    def end(self, status: Status, *, answer: str | None = None, reason: str = "") -> None:
-        """Mark the run as over."""
-        self.context = self.context.model_copy(
-            update={"status": status, "answer": answer, "stop_reason": reason}
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +116,7 @@ def _completed(state: RunState, attempt: Attempt) -> Generator[Event, None, Read
             return (yield from _read(state, attempt))
         except CompletionError as error:
             _raise_if_cancelled(state)
-            if type(error) is ContextOverflow and _shrink(state, error):
+            if type(error) is ContextOverflow and shrink(state, error):
                 continue
             more_models = state.model_number + 1 < len(state.setup.models)
             retry = error.retryable and retries < state.setup.options.max_retries
@@ -279,7 +163,7 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
         _close(pieces)
     _raise_if_cancelled(state)
     state.spent += heard.usage
-    _check_whole(state, prompt, heard.usage.prompt_tokens)
+    check_whole(state, prompt, heard.usage.prompt_tokens)
     try:
         turn = reader.close(cut=heard.finish == "length")
     except TurnError as error:
@@ -290,19 +174,6 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
     if thinking:
         turn = turn.model_copy(update={"thinking": thinking + turn.thinking})
     return Reading("".join(heard.texts), turn, None, heard.usage)
-
-
-def _check_whole(state: RunState, prompt: str, counted: int | None) -> None:
-    """Raise when the server cannot have read all that it was sent; else learn from its count."""
-    if state.meter.seems_cut(prompt, counted):
-        raise ContextTruncated(
-            f"the server counted {counted} tokens in a prompt of about "
-            f"{state.meter.estimate(prompt)}, so it dropped a part of it",
-            remedy="give the model a larger window (num_ctx), or the engine a smaller one",
-            prompt_tokens=counted,
-            window=state.card.window,
-        )
-    state.meter.learn(prompt, counted)
 
 
 @dataclass(slots=True)
@@ -331,13 +202,13 @@ class _Heard:
 
 def _request(state: RunState, attempt: Attempt) -> tuple[str, Completion]:
     """Return the prompt and the options of one completion, the prompt within the window."""
-    prompt = _within_window(state, attempt)
+    prompt = prompt_within(state, attempt.detour + attempt.prefill)
     prompt = prompt_through(state.setup.hooks, state.moment(), prompt)
     options = state.setup.options
     room = options.step_tokens
     if state.card.window is not None:
         left = state.card.window - state.meter.estimate(prompt)
-        room = max(_least_room(state.card.window), min(room, left))
+        room = max(least_room(state.card.window), min(room, left))
     constrained = options.constrain is not False and state.card.grammar is not None
     return prompt, Completion(
         max_tokens=room,
@@ -348,45 +219,6 @@ def _request(state: RunState, attempt: Attempt) -> tuple[str, Completion]:
         ),
         cancellation=state.cancellation,
     )
-
-
-def _least_room(window: int) -> int:
-    """What is kept free for the model's own text: a quarter of a small window."""
-    return min(512, window // 4)
-
-
-def _within_window(state: RunState, attempt: Attempt) -> str:
-    tail = attempt.detour + attempt.prefill
-    prompt = state.head + state.transcript + tail
-    if state.card.window is None:
-        return prompt
-    reserve = min(state.setup.options.step_tokens, _least_room(state.card.window))
-    budget = state.card.window - reserve
-    if state.meter.estimate(prompt) <= budget * 0.8 or state.meter.exact(prompt) <= budget:
-        return prompt
-    state.context = fit(
-        state.context, state.head + tail, state.meter, budget, state.setup.protocol
-    )
-    state.replay()
-    prompt = state.head + state.transcript + tail
-    if (tokens := state.meter.exact(prompt)) > budget:
-        raise ContextOverflow(
-            f"the prompt takes about {tokens} tokens and the window is {state.card.window}, of "
-            f"which {reserve} are kept for the reply",
-            remedy="use a larger window, fewer tools, a shorter task or shorter observations",
-            prompt_tokens=tokens,
-            window=state.card.window,
-        )
-    return prompt
-
-
-def _shrink(state: RunState, error: ContextOverflow) -> bool:
-    """After the server refused a prompt as too long: clear the oldest; False when nothing is left."""
-    window = error.window or (error.prompt_tokens or state.meter.estimate(state.head + state.transcript))
-    before = (state.context.cleared, state.context.dropped)
-    state.context = fit(state.context, state.head, state.meter, window, state.setup.protocol)
-    state.replay()
-    return (state.context.cleared, state.context.dropped) != before
 
 
 def _stops(state: RunState) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from reactext.errors import LimitReached, SetupError
@@ -39,6 +40,7 @@ class Limits(Hook):
             raise SetupError(f'on_limit={self.on_limit!r} must be "answer" or "error"')
 
     def before_step(self, moment: Moment) -> None:
+        """Raise `AnswerNow` or `LimitReached` when a limit is reached."""
         reason = self._reached(moment)
         if reason and self.on_limit == "error":
             raise LimitReached(
@@ -50,6 +52,7 @@ class Limits(Hook):
             raise AnswerNow(reason)
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
+        """Run the action unless that would go beyond a limit."""
         late = self.max_seconds is not None and moment.seconds >= self.max_seconds
         if late or (
             self.max_tool_calls is not None
@@ -92,7 +95,6 @@ def _place(action: Action) -> int:
     return int(action.id.rpartition(".")[2])
 
 
-@dataclass(frozen=True)
 class RepeatGuard(Hook):
     """Answers a repeated call with its earlier result, and ends a run that only repeats itself.
 
@@ -101,25 +103,29 @@ class RepeatGuard(Hook):
     it likes. After ``most`` repeats the model is asked for its answer.
     """
 
-    most: int = 4
+    def __init__(self, most: int = 4) -> None:
+        self.most = most
+        self._runs: dict[str, _Repeats] = {}
 
     def before_step(self, moment: Moment) -> None:
-        seen: set[str] = set()
-        repeats = 0
-        for step in moment.context.steps:
-            keys = {_key(action) for action in step.turn.actions if not _may_repeat(moment, action)}
-            repeats += len(keys & seen)
-            seen |= keys
-        if repeats >= self.most:
+        """Raise `AnswerNow` when the run repeats itself."""
+        context = moment.context
+        repeats = self._runs.setdefault(context.run_id, _Repeats())
+        for step in context.steps[repeats.steps :]:
+            keys = {_key(each) for each in step.turn.actions if not _may_repeat(moment, each)}
+            repeats.count += len(keys & repeats.seen)
+            repeats.seen |= keys
+            repeats.steps += 1
+        if repeats.count >= self.most:
             raise AnswerNow("repeating")
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
+        """Return the earlier result of the same call, if there is one that stands."""
         tool = moment.toolbox.get(action.tool)
         if tool is None or not tool.idempotent or tool.repeatable:
             return proceed(action)
-        key = _key(action)
         for earlier, observation in _history(moment):
-            if observation.status == "ok" and _key(earlier) == key:
+            if observation.status == "ok" and _same(earlier, action):
                 return observation.model_copy(
                     update={
                         "action_id": action.id,
@@ -129,6 +135,19 @@ class RepeatGuard(Hook):
                     }
                 )
         return proceed(action)
+
+    def at_end(self, moment: Moment) -> None:
+        """Forget the run."""
+        self._runs.pop(moment.context.run_id, None)
+
+
+@dataclass
+class _Repeats:
+    """What was called in one run, looked at up to so many steps."""
+
+    steps: int = 0
+    count: int = 0
+    seen: set[str] = field(default_factory=set)
 
 
 def _may_repeat(moment: Moment, action: Action) -> bool:
@@ -140,6 +159,10 @@ def _key(action: Action) -> str:
     """The canonical form of a call: the same for the same tool with equal arguments."""
     named = json.dumps(action.kwargs, sort_keys=True, ensure_ascii=False, default=repr)
     return f"{action.tool} {json.dumps(action.args, ensure_ascii=False, default=repr)} {named}"
+
+
+def _same(one: Action, other: Action) -> bool:
+    return one.tool == other.tool and one.kwargs == other.kwargs and one.args == other.args
 
 
 def _history(moment: Moment) -> Iterator[tuple[Action, Observation]]:
@@ -155,11 +178,9 @@ class SetAside(Hook):
     failures: int = 3
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
-        lately = [
-            observation.status
-            for _, observation in _history(moment)
-            if observation.tool == action.tool
-        ][: self.failures]
+        """Run the action unless its tool has only been failing."""
+        own = (seen.status for _, seen in _history(moment) if seen.tool == action.tool)
+        lately = list(islice(own, self.failures))
         if len(lately) == self.failures and set(lately) <= {"error", "timeout", "skipped"}:
             return Observation(
                 action_id=action.id,
@@ -177,6 +198,7 @@ class ReturnDirect(Hook):
     """Ends the run with the result of a tool that is marked ``return_direct``."""
 
     def before_step(self, moment: Moment) -> None:
+        """Raise `FinishRun` after a step in which such a tool was called."""
         if not moment.context.steps:
             return
         for observation in moment.context.steps[-1].observations:

@@ -84,9 +84,10 @@ class Usage(Value):
     completion_seconds: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(**{
-            name: _sum(getattr(self, name), getattr(other, name)) for name in Usage.model_fields
-        })
+        names = Usage.model_fields
+        return Usage.model_validate(
+            {name: _sum(getattr(self, name), getattr(other, name)) for name in names}
+        )
 
 
 def _sum(left: float | None, right: float | None) -> float | None:

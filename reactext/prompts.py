@@ -14,11 +14,12 @@ from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateError, Tem
 from jinja2.sandbox import SandboxedEnvironment
 
 from reactext import _resources
+from reactext.context import ExecutionContext
 from reactext.errors import SetupError
-from reactext.examples import example_for
 from reactext.protocol import Protocol
 from reactext.quoting import inert
 from reactext.tools import Tool, Toolbox, signature_text
+from reactext.worked_example import example_for
 
 Source = str | Path | Mapping[str, str] | None
 """A directory of templates, a mapping of template names to texts, or the text of the prompt."""
@@ -44,9 +45,13 @@ class Prompts:
             keep_trailing_newline=True,
             autoescape=False,
         )
-        self._names = {name: self.protocol.label(name) for name in type(self.protocol.labels).model_fields}
+        self._names = {
+            name: self.protocol.label(name) for name in type(self.protocol.labels).model_fields
+        }
 
-    def head(self, task: str, toolbox: Toolbox, *, language: str, frame: str, parallel: bool) -> str:
+    def head(
+        self, task: str, toolbox: Toolbox, *, language: str, frame: str, parallel: bool
+    ) -> str:
         """Render all that stands before the transcript: instructions and task, in their frame.
 
         ``language`` is "en", "zh" or that of a template ``react.<language>.jinja``.
@@ -62,6 +67,15 @@ class Prompts:
     def force(self, language: str) -> str:
         """Render the thought that leads to an answer when the run has to end."""
         return self._say(self._in_language("force", language)).rstrip("\n")
+
+    def digest(self, context: ExecutionContext, language: str) -> str:
+        """Render what the tools have said, as the answer where the model gives none."""
+        entries = [
+            {"call": action.text.strip() or action.tool, "text": observation.text}
+            for step in context.steps
+            for action, observation in zip(step.turn.actions, step.observations, strict=False)
+        ]
+        return self._say(self._in_language("digest", language), entries=entries).rstrip("\n")
 
     def correction(self, problem: str, remedy: str, language: str) -> str:
         """Render what the model is told of a text in which no step could be read."""
@@ -169,5 +183,3 @@ def language_of(text: str) -> str:
     kana = sum("\u3040" <= character <= "\u30ff" for character in letters)
     # A Chinese character says about as much as a short word, so a few outweigh many letters.
     return "zh" if chinese * 4 > len(letters) and kana * 10 <= len(letters) else "en"
-
-

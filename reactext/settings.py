@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,7 +22,6 @@ Constrain = Literal["auto"] | bool
 class Options:
     """How an engine works; every count is a number of what its name says, seconds are seconds."""
 
-    max_steps: int = 10
     language: str = "auto"
     frame: str | None = None
     constrain: Constrain = "auto"
@@ -36,7 +35,7 @@ class Options:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        _at_least(1, max_steps=self.max_steps, max_calls=self.max_calls)
+        _at_least(1, max_calls=self.max_calls)
         _at_least(16, step_tokens=self.step_tokens)
         _at_least(0, max_corrections=self.max_corrections, max_retries=self.max_retries)
         if not 0 <= self.temperature <= 5:
@@ -64,7 +63,6 @@ class Setup:
     protocol: Protocol
     hooks: Sequence[Hook]
     options: Options
-    runner_for: Callable[[int | None], ActionRunner] | None = None
     _grammars: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def grammar(self, dialect: str, cue: str) -> str:

@@ -64,22 +64,28 @@ def _bytes(text: str) -> int:
 
 
 def fit(
-    context: ExecutionContext, head: str, meter: TokenMeter, budget: int, protocol: Protocol
+    context: ExecutionContext,
+    head: str,
+    meter: TokenMeter,
+    budget: int,
+    protocol: Protocol,
+    *,
+    kept: int = KEPT_STEPS,
 ) -> ExecutionContext:
     """Return the context with so much cleared that its prompt takes at most half the budget.
 
     Observations go first, oldest first, then whole steps. Where that is not enough, all that may
-    be cleared is.
+    be cleared is. The ``kept`` latest steps stand as they were.
     """
     count = len(context.steps)
     bare = context.model_copy(update={"cleared": count})
     whole = [meter.estimate(transcript_part(context, index, protocol)) for index in range(count)]
     empty = [meter.estimate(transcript_part(bare, index, protocol)) for index in range(count)]
-    last = max(0, count - KEPT_STEPS)
+    last = max(0, count - kept)
     cleared, dropped = context.cleared, context.dropped
     total = meter.estimate(head) + sum(empty[dropped:cleared]) + sum(whole[max(cleared, dropped) :])
     while cleared < last and total > budget // 2:
-        total -= max(0, whole[cleared] - empty[cleared])
+        total -= whole[cleared] - empty[cleared]
         cleared += 1
     while dropped < last and total > budget // 2:
         total -= empty[dropped]

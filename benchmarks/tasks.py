@@ -1,0 +1,125 @@
+"""How many of twenty tasks a model gets right, and what each cost.
+
+    python benchmarks/tasks.py [MODEL] [--constrain auto|off] [--only N,N] [--verbose]
+
+Fourteen tasks in English and six in Chinese: arithmetic, weather, orders, flights, hotels, trips,
+and questions that need no tool. An answer is right when it holds what its task names. The sample
+is small: a difference of two or three tasks says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import reactext
+from reactext import Engine, ExecutionContext, tool
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
+
+from orders import get_order, track_parcel
+from travel import get_weather, search_flights, search_hotels
+
+from reactext.builtin_tools import calculator
+
+
+@tool
+def today() -> str:
+    """The date of today."""
+    return "2025-03-10"
+
+
+TOOLS = [calculator, get_weather, search_flights, search_hotels, get_order, track_parcel, today]
+
+TASKS: list[tuple[str, list[str]]] = [
+    ("What is 17 * 23?", ["391"]),
+    ("What is (125 + 375) / 4?", ["125"]),
+    ("A box holds 24 eggs. How many eggs are in 17 boxes?", ["408"]),
+    ("What is 2 to the power of 20?", ["1048576|1,048,576"]),
+    ("What is the weather in Shanghai?", ["14"]),
+    ("How is the weather in Beijing and in Guangzhou?", ["12", "24"]),
+    ("What is the state of order A1002?", ["not shipped|not been shipped|paid|hasn't"]),
+    ("Where is my order A1001 now, and when does it arrive?", ["Hangzhou", "14"]),
+    ("Has the parcel YT312 been delivered?", ["[Dd]elivered|[Yy]es"]),
+    ("Find a flight from Beijing to Shanghai on 03-12 under 900 yuan.", ["MU5102"]),
+    ("Which hotel in Hangzhou is the cheapest?", ["279|汉庭"]),
+    ("What is the date today?", ["2025-03-10|March 10|10 March|10th"]),
+    ("Say hello in French.", ["[Bb]onjour|[Ss]alut"]),
+    ("Is the weather in Chengdu and Hangzhou the same? Give both.", ["17", "15"]),
+    ("上海天气怎么样？", ["14"]),
+    ("北京和广州的天气怎么样？", ["12", "24"]),
+    ("计算 128 * 7 等于多少", ["896"]),
+    ("订单A1003现在是什么状态？", ["YT312|shipped|发货|送达|delivered|已"]),
+    ("查一下3月12日北京到上海的航班，预算1000元以内", ["MU5102|CA1515"]),
+    ("在上海住两晚，最便宜的酒店一共多少钱？", ["658"]),
+]
+
+
+def right(context: ExecutionContext, wanted: list[str]) -> bool:
+    """Whether the answer holds each thing that its task names."""
+    return all(re.search(each, context.answer or "") for each in wanted)
+
+
+def account(context: ExecutionContext) -> str:
+    """Return the steps of a run, a line each."""
+    lines = []
+    for step in context.steps:
+        calls = " || ".join(action.text.strip() for action in step.turn.actions)
+        seen = " || ".join(observation.text for observation in step.observations)
+        lines.append(f"    {step.turn.thought.strip()[:90]} | {calls} -> {seen[:120]}")
+        lines += [f"      corrected: {each.problem[:100]}" for each in step.corrections]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the tasks and print the table."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("model", nargs="?")
+    options.add_argument("--constrain", choices=["auto", "off"], default="auto")
+    options.add_argument("--only", default="")
+    options.add_argument("--verbose", action="store_true")
+    options.add_argument("--frame")
+    given = options.parse_args()
+    chosen = {int(each) for each in given.only.split(",") if each}
+    engine = Engine(
+        reactext.model(given.model),
+        tools=TOOLS,
+        max_steps=8,
+        step_tokens=200,
+        frame=given.frame,
+        constrain="auto" if given.constrain == "auto" else False,
+    )
+    passed, seconds, steps, parallel, corrections = 0, [], 0, 0, 0
+    for number, (task, wanted) in enumerate(TASKS, 1):
+        if chosen and number not in chosen:
+            continue
+        began = time.perf_counter()
+        context = engine.run(task)
+        took = time.perf_counter() - began
+        good = right(context, wanted)
+        passed += good
+        seconds.append(took)
+        steps += len(context.steps)
+        parallel += any(len(step.turn.actions) > 1 for step in context.steps)
+        corrections += sum(len(step.corrections) for step in context.steps)
+        answer = (context.answer or "").replace("\n", " ")[:110]
+        mark = "right" if good else "WRONG"
+        print(
+            f"{number:3} {mark} {context.status:9} {len(context.steps)} steps {took:5.1f} s  "
+            f"{answer}"
+        )
+        if given.verbose:
+            print(account(context))
+    count = len(seconds)
+    print(
+        f"{passed}/{count} right, {steps / count:.1f} steps a task, {parallel} tasks with parallel "
+        f"calls, {corrections} corrections, median {statistics.median(seconds):.1f} s a task"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""The loop: the model takes a turn, its actions are run, and so on until it answers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from typing import Any
+
+from reactext import asynchronous
+from reactext.approval import Approval, Approve
+from reactext.cancellation import Cancellation
+from reactext.completion import as_models
+from reactext.context import ExecutionContext
+from reactext.errors import CompletionError, SetupError
+from reactext.generation import force_answer, take_turn
+from reactext.guards import Limits, OnLimit, RepeatGuard, ReturnDirect, SetAside
+from reactext.hooks import AnswerNow, Event, FinishRun, Hook
+from reactext.models import Action, Observation, Turn
+from reactext.prompts import Prompts, Source
+from reactext.protocol import Protocol
+from reactext.quoting import plain
+from reactext.run import Run
+from reactext.runner import ActionRunner
+from reactext.settings import Constrain, Options, Setup
+from reactext.state import RunState
+from reactext.tools import Toolbox
+
+
+def loop(state: RunState) -> Generator[Event, None, None]:
+    """Take turns and act on them until there is an answer: this is all there is to a run."""
+    try:
+        while state.context.status == "running":
+            for hook in state.setup.hooks:
+                hook.before_step(state.moment())
+            turn = yield from take_turn(state)
+            observations = yield from act(state, turn)
+            yield state.add(turn, observations)
+            if turn.answer is not None:
+                state.end("finished", answer=turn.answer)
+    except AnswerNow as stop:
+        yield from answer_now(state, stop.reason)
+    except FinishRun as stop:
+        state.end("finished", answer=stop.answer, reason=stop.reason)
+
+
+def act(state: RunState, turn: Turn) -> Generator[Event, None, tuple[Observation, ...]]:
+    """Run the actions of a turn side by side; one observation for each, in the order written.
+
+    When this is interrupted, the step is kept with what had been observed by then.
+    """
+    observations: list[Observation] = []
+    try:
+        for observation in state.run_actions(turn.actions):
+            observations.append(observation)
+            yield observation
+    except BaseException:
+        missing = turn.actions[len(observations) :]
+        state.add(turn, (*observations, *(_not_observed(action) for action in missing)))
+        raise
+    return tuple(observations)
+
+
+def _not_observed(action: Action) -> Observation:
+    return Observation(
+        action_id=action.id,
+        tool=action.tool,
+        text="The run was stopped before this call ended; its work may still be going on.",
+        status="skipped",
+    )
+
+
+def answer_now(state: RunState, reason: str) -> Generator[Event, None, None]:
+    """End the run with the best answer to be had: the model's, or what the tools have said."""
+    try:
+        turn = (yield from force_answer(state)).turn
+        problem = "the model gave none"
+    except CompletionError as error:
+        turn, problem = None, str(error)
+    if turn is not None and turn.answer:
+        yield state.add(turn)
+        state.end("forced", answer=turn.answer, reason=reason)
+        return
+    digest = state.setup.prompts.digest(state.context, state.language)
+    state.end("forced", answer=digest, reason=f"{reason}; no answer from the model: {problem}")
+
+
+class Engine:
+    """A model, tools and prompts: everything but the task. Immutable, shared freely by threads.
+
+    Every run's state is its own. All options are checked here, and a `SetupError` says which is
+    wrong. The model is not asked for anything before the first run.
+
+    - ``model``: what has a ``complete`` method, a function from text to text, or a list of such:
+      the next one is used when one's server fails
+    - ``tools``: a `Toolbox`, or a list of tools and plain functions
+    - ``max_steps``, ``max_seconds``, ``max_tokens``, ``max_tool_calls``: the limits of a run,
+      looked at before each step; then the model is asked for its answer (``on_limit="answer"``),
+      or `LimitReached` is raised ("error")
+    - ``language``: that of the prompt; "auto" is Chinese for a Chinese task, else English
+    - ``prompts``: a directory of templates, a mapping of names to texts, or the prompt's text
+    - ``frame``: the chat format around the prompt; None is what the model says of itself
+    - ``constrain``: "auto" lets the model write nothing but valid turns where its server can do
+      that; True wants it, False never does it
+    - ``step_tokens``: what one step may take to write
+    - ``max_corrections``: so often in a row a text that cannot be read is corrected
+    - ``max_retries``: so often a faulty server is asked again in the middle of a step
+    - ``tool_timeout``: seconds for one call, or None; ``max_parallel``: calls at once in a run
+    - ``eager``: start idempotent calls while the model still writes the next one
+    - ``hooks``: `Hook` objects, the first outermost; ours stand inside of them
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tools: Toolbox | Iterable[Any] = (),
+        *,
+        max_steps: int = 10,
+        max_seconds: float | None = None,
+        max_tokens: int | None = None,
+        max_tool_calls: int | None = None,
+        on_limit: OnLimit = "answer",
+        language: str = "auto",
+        prompts: Source = None,
+        protocol: Protocol | None = None,
+        frame: str | None = None,
+        constrain: Constrain = "auto",
+        step_tokens: int = 1024,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        max_corrections: int = 2,
+        max_retries: int = 1,
+        tool_timeout: float | None = 30.0,
+        max_parallel: int = 8,
+        max_observation_chars: int = 4000,
+        eager: bool = False,
+        approve: Approve | None = None,
+        debug: bool = False,
+        hooks: Sequence[Hook] = (),
+    ) -> None:
+        toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+        self._setup = Setup(
+            models=as_models(model),
+            toolbox=toolbox,
+            runner=ActionRunner(
+                toolbox,
+                tool_timeout=tool_timeout,
+                max_parallel=max_parallel,
+                max_observation_chars=max_observation_chars,
+                debug=debug,
+            ),
+            prompts=Prompts(prompts, protocol=protocol),
+            protocol=protocol or Protocol(),
+            hooks=(
+                *hooks,
+                Limits(max_steps, max_seconds, max_tokens, max_tool_calls, on_limit),
+                ReturnDirect(),
+                RepeatGuard(),
+                SetAside(),
+                *([Approval(approve)] if approve is not None else []),
+            ),
+            options=Options(
+                language=language,
+                frame=frame,
+                constrain=constrain,
+                eager=eager,
+                max_corrections=max_corrections,
+                max_retries=max_retries,
+                step_tokens=step_tokens,
+                temperature=temperature,
+                seed=seed,
+            ),
+        )
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools, in the order of the prompt."""
+        return self._setup.toolbox
+
+    def run(
+        self,
+        task: str,
+        *,
+        deps: Any = None,
+        run_id: str | None = None,
+        deadline: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> ExecutionContext:
+        """Work on a task to its end and return what was done.
+
+        ``deps`` is what tools find in their `RunContext`. After ``deadline`` seconds, on Ctrl-C,
+        or when ``cancellation`` is set from another thread, the run ends with the status
+        "cancelled". A server's fault is raised as a `CompletionError`, whose ``context`` holds
+        the steps done.
+        """
+        with self.stream(
+            task, deps=deps, run_id=run_id, deadline=deadline, cancellation=cancellation
+        ) as run:
+            for _ in run:
+                pass
+            return run.context
+
+    def stream(
+        self,
+        task: str,
+        *,
+        deps: Any = None,
+        run_id: str | None = None,
+        deadline: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> Run:
+        """Return the run of a task, to be iterated for its events; see `run` for the options."""
+        if not isinstance(task, str) or not task.strip():
+            raise SetupError(f"the task is {task!r}; give the question as a text")
+        context = ExecutionContext(run_id=run_id or uuid.uuid4().hex, task=plain(task))
+        state = RunState(self._setup, context, cancellation or Cancellation(), deps)
+        return Run(state, loop(state), deadline)
+
+    async def arun(self, task: str, **options: Any) -> ExecutionContext:
+        """Do as `run`, without blocking the event loop."""
+        run = self.stream(task, **options)
+        async for _ in asynchronous.iterate(run, run.cancel):
+            pass
+        return run.context
+
+    async def astream(self, task: str, **options: Any) -> AsyncGenerator[Event, None]:
+        """Yield what `stream` yields, without blocking the event loop.
+
+        The run is cancelled when its reader stops before the end.
+        """
+        run = self.stream(task, **options)
+        async for event in asynchronous.iterate(run, run.cancel):
+            yield event
+
+    def render(self, task: str) -> str:
+        """Return the exact text that the first step of this task would send to the model."""
+        state = RunState(self._setup, ExecutionContext(run_id="", task=plain(task)), Cancellation())
+        state.meet_model()
+        return state.head + state.transcript

@@ -1,0 +1,119 @@
+"""What one run holds between its steps: all that changes while an engine works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from reactext.cancellation import Cancellation
+from reactext.completion import CompletionModel, CountsTokens, ModelCard, card_of
+from reactext.context import ExecutionContext, Status, transcript_part
+from reactext.hooks import Moment, Proceed, action_through
+from reactext.models import Action, Correction, Observation, Step, Turn, Usage
+from reactext.prompts import language_of
+from reactext.runner import Pending
+from reactext.settings import Setup
+from reactext.tools import RunContext
+from reactext.window import TokenMeter
+
+
+class Cancelled(Exception):  # noqa: N818 (not an error: it ends the run)
+    """The run's cancellation was set; raised inside the engine only."""
+
+
+@dataclass(slots=True)
+class RunState:
+    """What one run holds between its steps; all that changes while an engine works is here."""
+
+    setup: Setup
+    context: ExecutionContext
+    cancellation: Cancellation
+    deps: Any = None
+    started: float = field(default_factory=monotonic)
+    model_number: int = 0
+    card: ModelCard = field(default_factory=ModelCard)
+    meter: TokenMeter = field(default_factory=TokenMeter)
+    language: str = "en"
+    head: str = ""
+    transcript: str = ""
+    pending: dict[str, Pending] = field(default_factory=dict)
+    corrections: list[Correction] = field(default_factory=list)
+    spent: Usage = field(default_factory=Usage)
+
+    def __post_init__(self) -> None:
+        named = self.setup.options.language
+        self.language = language_of(self.context.task) if named == "auto" else named
+        self.replay()
+
+    @property
+    def model(self) -> CompletionModel:
+        return self.setup.models[self.model_number]
+
+    def moment(self) -> Moment:
+        """Return what a hook may look at now."""
+        return Moment(
+            self.context,
+            self.setup.toolbox,
+            self.cancellation,
+            self.deps,
+            self.started,
+            self.card,
+        )
+
+    def run_context(self) -> RunContext:
+        """Return what a tool may know now."""
+        step = len(self.context.steps) + 1
+        return RunContext(self.context.run_id, step, self.cancellation, self.deps)
+
+    def meet_model(self) -> None:
+        """Ask the model what it is, and render what stands before the transcript for it."""
+        options, count = self.setup.options, None
+        self.card = card_of(self.model)
+        if isinstance(self.model, CountsTokens):
+            count = self.model.count_tokens
+        self.meter = TokenMeter(count)
+        self.head = self.setup.prompts.head(
+            self.context.task,
+            self.setup.toolbox,
+            language=self.language,
+            frame=options.frame or self.card.frame,
+            parallel=options.parallel,
+        )
+
+    def replay(self) -> None:
+        """Build the transcript anew, after something was cleared from it."""
+        self.transcript = self.context.transcript(self.setup.protocol)
+
+    def around(self, action: Action, _: RunContext, proceed: Proceed) -> Observation:
+        """Run an action inside the hooks."""
+        return action_through(self.setup.hooks, self.moment(), action, proceed)
+
+    def run_actions(self, actions: Sequence[Action]) -> Iterator[Observation]:
+        """Run the actions of a turn; those that were started early are only waited for."""
+        started, self.pending = self.pending, {}
+        return self.setup.runner.run(
+            actions, self.run_context(), around=self.around, started=started
+        )
+
+    def add(self, turn: Turn, observations: tuple[Observation, ...] = ()) -> Step:
+        """Append a step to the context and to the transcript, with what it cost until now."""
+        first = not self.context.steps
+        step = Step(
+            turn=turn,
+            observations=observations,
+            usage=self.spent,
+            corrections=tuple(self.corrections),
+        )
+        self.spent, self.corrections = Usage(), []
+        self.context = self.context.with_step(step)
+        part = transcript_part(self.context, len(self.context.steps) - 1, self.setup.protocol)
+        self.transcript = part if first else self.transcript + part
+        return step
+
+    def end(self, status: Status, *, answer: str | None = None, reason: str = "") -> None:
+        """Mark the run as over."""
+        self.context = self.context.model_copy(
+            update={"status": status, "answer": answer, "stop_reason": reason}
+        )

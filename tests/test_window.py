@@ -1,0 +1,79 @@
+"""What is oldest is cleared first, in one large step, and never the latest."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reactext.context import ExecutionContext
+from reactext.models import Action, Observation, Step, Turn
+from reactext.protocol import Protocol
+from reactext.window import KEPT_STEPS, TokenMeter, fit
+
+
+def run_of(sizes: list[int]) -> ExecutionContext:
+    context = ExecutionContext(run_id="r", task="t")
+    for number, size in enumerate(sizes):
+        action = Action(id=f"c{number}.1", tool="f")
+        seen = Observation(action_id=action.id, tool="f", text="x" * size)
+        turn = Turn(text=f" step {number}", actions=(action,))
+        context = context.with_step(Step(turn=turn, observations=(seen,)))
+    return context
+
+
+def tokens(context: ExecutionContext, meter: TokenMeter) -> int:
+    return meter.estimate(context.transcript())
+
+
+def test_observations_go_before_steps() -> None:
+    meter = TokenMeter()
+    fitted = fit(run_of([400] * 8), "", meter, 1000, Protocol())
+    assert fitted.cleared > 0
+    assert fitted.dropped == 0
+    assert tokens(fitted, meter) <= 500
+
+
+def test_whole_steps_go_when_that_is_not_enough() -> None:
+    meter = TokenMeter()
+    fitted = fit(run_of([10] * 60), "", meter, 400, Protocol())
+    assert fitted.dropped > 0
+    assert tokens(fitted, meter) <= 220
+
+
+@given(st.lists(st.integers(0, 3000), max_size=30), st.integers(50, 4000))
+def test_the_latest_steps_are_kept_and_nothing_comes_back(sizes: list[int], budget: int) -> None:
+    meter, context = TokenMeter(), run_of(sizes)
+    once = fit(context, "head", meter, budget, Protocol())
+    again = fit(once, "head", meter, budget, Protocol())
+    assert once.steps == context.steps
+    assert once.cleared <= max(0, len(sizes) - KEPT_STEPS)
+    assert again.cleared >= once.cleared
+    assert again.dropped >= once.dropped
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("The quick brown fox jumps over the lazy dog. " * 10, 70, 150),
+        ("我想知道明天上海的天气怎么样，需要带伞吗？" * 10, 110, 230),
+    ],
+)
+def test_the_first_estimate_is_near_the_truth(text: str, least: int, most: int) -> None:
+    assert least <= TokenMeter().estimate(text) <= most
+
+
+def test_the_meter_learns_from_the_server() -> None:
+    meter = TokenMeter()
+    meter.learn("a" * 1000, 500)
+    assert meter.estimate("a" * 2000) == pytest.approx(1000, abs=2)
+
+
+def test_a_count_far_below_what_was_sent_is_seen() -> None:
+    meter = TokenMeter()
+    prompt = "word " * 2000
+    assert not meter.seems_cut(prompt, None)
+    assert not meter.seems_cut(prompt, 2000)
+    assert meter.seems_cut(prompt, 512)
+    meter.learn(prompt, 2000)
+    assert meter.seems_cut(prompt, 1000)
