@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from reactext.budget import check_whole, least_room, prompt_within, shrink
 from reactext.completion import Completion, Piece
 from reactext.errors import CompletionError, ContextOverflow, TurnError
-from reactext.hooks import AnswerNow, Event, prompt_through, turn_through
+from reactext.hooks import AnswerNow, Event, piece_watchers, prompt_through, turn_through
 from reactext.models import Action, Correction, TextDelta, Turn, Usage
 from reactext.reader import TurnReader
 from reactext.state import Cancelled, RunState
