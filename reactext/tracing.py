@@ -23,7 +23,7 @@ import reactext
 from reactext.completion import Piece
 from reactext.errors import SetupError
 from reactext.hooks import Event, Hook, Moment, Proceed
-from reactext.models import Action, Correction, Observation, Step, Turn
+from reactext.models import Action, Correction, Observation, Step, Turn, Value
 from reactext.observing import observation_text
 
 FORMAT = 1
@@ -72,10 +72,11 @@ class Trace(Hook):
 
     def before_step(self, moment: Moment) -> None:
         """Write that the run has begun, if this is its first step."""
-        self._running(moment)
+        self._begin(moment)
 
     def before_prompt(self, moment: Moment, prompt: str) -> str:
         """Write what is asked of which model."""
+        self._begin(moment)
         data = prompt.encode("utf-8", "surrogatepass")
         self._write(
             moment,
@@ -103,7 +104,9 @@ class Trace(Hook):
 
     def after_turn(self, moment: Moment, turn: Turn) -> Turn:
         """Write the turn as it was read."""
-        self._running(moment).turn = turn
+        running = self._runs.get(_key(moment))
+        if running is not None:
+            running.turn = turn
         self._write(moment, "turn", step=_number(moment), turn=_plain(turn))
         return turn
 
@@ -125,6 +128,7 @@ class Trace(Hook):
 
     def at_end(self, moment: Moment) -> None:
         """Write how the run ended, and forget it."""
+        self._begin(moment)
         context = moment.context
         self._write(
             moment,
@@ -138,16 +142,15 @@ class Trace(Hook):
         with self._lock:
             self._runs.pop(_key(moment), None)
 
-    def _running(self, moment: Moment) -> _Running:
-        """Return what is remembered of the run; of a new one the first line is written."""
+    def _begin(self, moment: Moment) -> None:
+        """Write the first line of a run that is not known yet."""
         with self._lock:
-            running = self._runs.get(_key(moment))
-            if running is not None:
-                return running
+            if _key(moment) in self._runs:
+                return
             path = self._path
             if self._directory:
                 path = self._path / f"{_file_name(moment.context.run_id)}.jsonl"
-            running = self._runs[_key(moment)] = _Running(path)
+            self._runs[_key(moment)] = _Running(path)
         self._write(
             moment,
             "start",
@@ -156,18 +159,22 @@ class Trace(Hook):
             task=moment.context.task,
             tools=list(moment.toolbox.names),
         )
-        return running
 
     def _observed(self, moment: Moment, observation: Observation) -> None:
         """Write an observation, unless the same was written for its action."""
-        written = self._running(moment).observations
+        running = self._runs.get(_key(moment))
+        if running is None:
+            return
+        written = running.observations
         if written.get(observation.action_id) != observation:
             written[observation.action_id] = observation
             self._write(moment, "observation", observation=_plain(observation))
 
     def _stepped(self, moment: Moment, step: Step) -> None:
         """Write the end of a step, and of its parts those that were not written before."""
-        running = self._running(moment)
+        running = self._runs.get(_key(moment))
+        if running is None:
+            return
         for observation in step.observations:
             self._observed(moment, observation)
         turn = {} if step.turn == running.turn else {"turn": _plain(step.turn)}
@@ -176,8 +183,8 @@ class Trace(Hook):
         running.turn, running.observations = None, {}
 
     def _write(self, moment: Moment, event: str, **facts: Any) -> None:
-        running = self._running(moment)
-        if running.failed:
+        running = self._runs.get(_key(moment))
+        if running is None or running.failed:  # a tool may return after its run has ended
             return
         head = {
             "event": event,
@@ -224,16 +231,15 @@ def _is_directory(given: str, path: Path) -> bool:
 
 def _file_name(run_id: str) -> str:
     """Return a name that no run id can lead out of the directory with."""
-    name = quote(run_id, safe=" ")
+    name = quote(run_id, safe=" ", errors="surrogatepass")
     if len(name) <= _LONGEST_NAME:
         return name
     digest = hashlib.sha256(run_id.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{name[:_LONGEST_NAME]}-{digest[:16]}"
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it, without what is empty or as it always is."""
-    return value.model_dump(exclude_defaults=True)
+def _plain(value: Value) -> dict[str, Any]:
+    return value.model_dump(exclude_none=True)
 
 
 def _line(fields: Mapping[str, Any]) -> bytes:
