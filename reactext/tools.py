@@ -1,73 +1,243 @@
-"""A function becomes a tool: what the model is told of it, and how its arguments are bound."""
+"""A function becomes a tool: what the model is told of it, and how it is to be run.
+
+Its arguments are bound and validated in `arguments`, its calls are run in `runner`.
+"""
 
 from __future__ import annotations
 
-import inspect
+import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, Unpack, overload
 
-from reactext.cancellation import Cancellation
+from reactext.canonical import call_text, value_text
+from reactext.docstrings import read_docstring
 from reactext.errors import SetupError
+from reactext.parameters import Parameter, RunContext, read_signature
+from reactext.samples import sample
+
+__all__ = [
+    "Parameter",
+    "Retry",
+    "RunContext",
+    "Tool",
+    "ToolOptions",
+    "Toolbox",
+    "example_call",
+    "signature_text",
+    "tool",
+]
+
+Isolation = Literal["thread", "process"]
 
 
-@dataclass(frozen=True, slots=True)
-class RunContext:
-    """What a tool may know of the run it serves; filled in by the engine, hidden from the model."""
+class Retry(Exception):  # noqa: N818 (a request, not a fault)
+    """Raised by a tool to be called once more with the same arguments, after ``delay`` seconds."""
 
-    run_id: str = ""
-    step: int = 0
-    cancellation: Cancellation = field(default_factory=Cancellation)
-    deps: Any = None
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the run was cancelled; a long tool should look now and then, and return."""
-        return self.cancellation.cancelled
+    def __init__(self, message: str = "", *, delay: float = 0.0) -> None:
+        super().__init__(message)
+        self.delay = delay
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter as the model sees it; ``schema`` is its JSON schema, with no ``$ref``."""
+class ToolOptions(TypedDict, total=False):
+    """The options of `tool`; each is the field of `Tool` with the same name."""
 
     name: str
-    schema: dict[str, Any]
-    required: bool = True
-    default: Any = None
-    type_text: str = ""
-    description: str = ""
+    description: str
+    example: str | None
+    timeout: float | None
+    sequential: bool
+    idempotent: bool
+    repeatable: bool
+    retries: int
+    max_concurrency: int | None
+    max_observation_chars: int | None
+    return_direct: bool
+    isolation: Isolation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tool:
-    """A function with the name, the description and the parameters that the model is shown."""
+    """A function with the name, the description and the parameters that the model is shown.
+
+    It is still called like the function. Two tools are equal only if they are the same one.
+
+    - ``example``: one right call, as the model should write it; made from the types if not given
+    - ``timeout``: seconds for one call; None is the engine's limit, ``math.inf`` is no limit
+    - ``sequential``: never runs beside another call of its turn
+    - ``idempotent``: calling again with the same arguments changes nothing and gives the same;
+      such a call may be started early, tried again, and answered from memory
+    - ``repeatable``: calling again with the same arguments may give something new (a clock)
+    - ``retries``: so many further attempts after an exception, if idempotent or after `Retry`
+    - ``max_concurrency``: so many calls at once, over all runs of the engine
+    - ``max_observation_chars``: what the model sees of a result; None is the engine's limit
+    - ``return_direct``: the result is the answer of the run
+    - ``isolation``: "process" runs each call in a process of its own, which can be killed
+    """
 
     name: str
     description: str
     parameters: tuple[Parameter, ...]
     function: Callable[..., Any]
     example: str | None = None
+    timeout: float | None = None
+    sequential: bool = False
+    idempotent: bool = False
+    repeatable: bool = False
+    retries: int = 0
+    max_concurrency: int | None = None
+    max_observation_chars: int | None = None
+    return_direct: bool = False
+    isolation: Isolation = "thread"
+    positional_only: tuple[str, ...] = ()
+    context_parameter: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_options(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself: no validation, no limits."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the description, on one line."""
+        return " ".join(self.description.split("\n\n", 1)[0].split())
 
 
-def tool(function: Callable[..., Any], *, name: str | None = None) -> Tool:
-    """Make a tool of a function."""
-    parameters = tuple(
-        Parameter(
-            name=each.name,
-            schema={},
-            required=each.default is inspect.Parameter.empty,
-            default=None if each.default is inspect.Parameter.empty else each.default,
-        )
-        for each in inspect.signature(function).parameters.values()
+@overload
+def tool(function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> Tool: ...
+@overload
+def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a function, sync or async: ``@tool``, ``@tool(timeout=5)`` or ``tool(f)``.
+
+    The model is shown the function's name, its parameters with their types and defaults, and its
+    docstring. A parameter annotated `RunContext` is filled by the engine. The options are the
+    fields of `Tool`. Raises SetupError where a model could not call the function.
+    """
+    if function is None:
+        return lambda each: _made(each, options)
+    return _made(function, options)
+
+
+def _made(function: Callable[..., Any], options: ToolOptions) -> Tool:
+    if isinstance(function, Tool):
+        raise SetupError(f"{function.name!r} already is a tool; give its options where it is made")
+    if not callable(function):
+        raise SetupError(f"a tool is made of a function, not of {function!r}")
+    given = dict(options)
+    name = given.pop("name", None) or getattr(function, "__name__", "")
+    if not name or name == "<lambda>":
+        raise SetupError(f"{function!r} has no name that a model could write; use tool(…, name=…)")
+    description, remarks = read_docstring(getattr(function, "__doc__", None) or "")
+    signature = read_signature(function, str(name), remarks)
+    known = ToolOptions.__annotations__.keys()
+    for each in given.keys() - known:
+        raise SetupError(f"tool {name!r} has no option {each!r}; there are {', '.join(known)}")
+    return Tool(
+        name=str(name),
+        description=str(given.pop("description", description)),
+        parameters=signature.parameters,
+        function=function,
+        positional_only=signature.positional_only,
+        context_parameter=signature.context_parameter,
+        **given,  # type: ignore[arg-type]  # their names were checked, their values are below
     )
-    return Tool(name or function.__name__, inspect.getdoc(function) or "", parameters, function)
+
+
+def _check_name(name: str) -> None:
+    bad = re.search(r"[()\[\]{}\"'`|｜,=\x00-\x1f\x7f\u2028\u2029]|^\s|\s$|^$", name)
+    if bad:
+        raise SetupError(
+            f"a tool cannot be named {name!r}: a model writes name(argument=value), so a name has "
+            "no brackets, quotes, bars, commas, equals signs or line breaks, and no space at its "
+            "ends"
+        )
+
+
+def _check_options(made: Tool) -> None:
+    def refuse(option: str, remedy: str) -> None:
+        value = getattr(made, option)
+        raise SetupError(f"{option} of tool {made.name!r} is {value!r}; {remedy}")
+
+    if made.timeout is not None and not made.timeout > 0:
+        refuse("timeout", "give seconds above 0, or math.inf for no limit")
+    if made.retries < 0:
+        refuse("retries", "give 0 or more")
+    if made.max_concurrency is not None and made.max_concurrency < 1:
+        refuse("max_concurrency", "give 1 or more, or None for no limit")
+    if made.max_observation_chars is not None and made.max_observation_chars < 100:
+        refuse("max_observation_chars", "give 100 or more")
+    if made.isolation not in ("thread", "process"):
+        refuse("isolation", "give 'thread' or 'process'")
+    if made.isolation == "process":
+        _check_importable(made)
+    if made.example is not None and not _is_call(made.example, made.name):
+        refuse("example", f"give one call on one line, like {example_call(made, own=False)}")
+
+
+def _check_importable(made: Tool) -> None:
+    place = getattr(made.function, "__qualname__", "<instance>")
+    if "<" in place:
+        raise SetupError(
+            f"tool {made.name!r} has isolation='process', but its function ({place}) cannot be "
+            "imported by another process; define it at the top level of a module"
+        )
+
+
+def _is_call(text: str, name: str) -> bool:
+    return text.startswith(f"{name}(") and text.endswith(")") and "\n" not in text
+
+
+def signature_text(tool: Tool) -> str:
+    """Write how a tool is called, as the model is shown it: ``f(city: str, days: int = 1)``."""
+    return f"{tool.name}({', '.join(_parameter_text(each) for each in tool.parameters)})"
+
+
+def _parameter_text(parameter: Parameter) -> str:
+    typed = f"{parameter.name}: {parameter.type_text}" if parameter.type_text else parameter.name
+    if parameter.required:
+        return typed
+    default = default_text(parameter)
+    return f"{typed} = {default}" if parameter.type_text else f"{typed}={default}"
+
+
+def default_text(parameter: Parameter) -> str:
+    """Write a default as the model would, or an ellipsis where it is too long or no JSON."""
+    try:
+        plain = parameter.default
+        if parameter.adapter is not None and plain is not None:
+            plain = parameter.adapter.dump_python(plain, mode="json", warnings=False)
+        text = value_text(plain)
+    except Exception:  # a default can be any object, and its serializer the caller's code
+        return "…"
+    return text if len(text) <= 40 else "…"
+
+
+def example_call(tool: Tool, *, own: bool = True) -> str:
+    """Write one right call of a tool: its own ``example``, else one made from the types."""
+    if own and tool.example is not None:
+        return tool.example
+    return call_text(
+        tool.name,
+        kwargs={
+            each.name: sample(each.schema, each.name) for each in tool.parameters if each.required
+        },
+    )
 
 
 class Toolbox:
     """Tools by name; their order is that of the prompt."""
 
-    def __init__(self, tools: Iterable[Any] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
         self._tools: dict[str, Tool] = {}
+        if callable(tools) or isinstance(tools, str):
+            raise SetupError(f"a toolbox is made of a list of tools, not of {tools!r} alone")
         for each in tools:
             made = each if isinstance(each, Tool) else tool(each)
             if made.name in self._tools:
@@ -83,6 +253,9 @@ class Toolbox:
     def __contains__(self, name: object) -> bool:
         return name in self._tools
 
+    def __repr__(self) -> str:
+        return f"Toolbox({', '.join(self._tools)})"
+
     def get(self, name: str) -> Tool | None:
         """Return the tool of exactly this name, or None."""
         return self._tools.get(name)
@@ -91,3 +264,30 @@ class Toolbox:
     def names(self) -> tuple[str, ...]:
         """The names, in order."""
         return tuple(self._tools)
+
+    def nearest(self, name: str, count: int = 3) -> tuple[str, ...]:
+        """Return up to ``count`` names that are much like this one, the most alike first."""
+        return nearest(name, self._tools, count)
+
+
+def nearest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
+    """Return up to ``count`` of the names that are much like this one, the most alike first."""
+    by_key: dict[str, list[str]] = {}
+    for each in names:
+        by_key.setdefault(folded(each), []).append(each)
+    close = difflib.get_close_matches(folded(name), by_key, n=count, cutoff=0.6)
+    return tuple(each for key in close for each in by_key[key])[:count]
+
+
+def folded(name: str) -> str:
+    """Return a name without what models get wrong: case, spaces, ``_`` and ``-``."""
+    return re.sub(r"[\s_\-]+", "", name).casefold()
+
+
+def unknown_tool_text(name: str, toolbox: Toolbox) -> str:
+    """Say to the model that there is no such tool, which are like it, and which there are."""
+    if not len(toolbox):
+        return f"there is no tool {name!r}; there are no tools at all: answer with what is known"
+    alike = toolbox.nearest(name)
+    guess = f"; did you mean {' or '.join(alike)}?" if alike else "."
+    return f"there is no tool {name!r}{guess} The tools are: {', '.join(toolbox.names)}"

@@ -1,0 +1,142 @@
+"""What a tool returned or raised becomes the text that a model reads."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from itertools import islice
+from typing import Any
+
+from pydantic import BaseModel
+
+NOTHING = "done, nothing was returned"
+EMPTY = "(an empty text was returned)"
+MOST_ITEMS = 10_000
+"""So many items are taken from a generator; it may have no end."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def observation_text(value: Any) -> str:
+    """Write any value for a model: a text as it is, everything else as JSON, Unicode kept.
+
+    Never raises: what JSON cannot say is shown as ``str`` shows it.
+    """
+    if value is None:
+        return NOTHING
+    try:
+        plain = value if isinstance(value, str) else _plain(value)
+        text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    except Exception:  # any object of the caller's can be in there, with any method failing
+        text = _as_str(value)
+    return clean_text(text) or EMPTY
+
+
+def clean_text(text: str) -> str:
+    """Return the text with LF as line ends and whole characters only; "" if it is all blank."""
+    text = _SURROGATE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return text if text.strip() else ""
+
+
+def _as_str(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # its __str__ or __repr__ is the caller's code
+        return f"(a value of type {type(value).__name__} that cannot be shown)"
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON has it."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value.value if isinstance(value, Enum) else value
+    if isinstance(value, Mapping):
+        return {_key(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, (list, tuple, range)):
+        return [_plain(each) for each in value]
+    if isinstance(value, (Set, Iterator)):
+        return _gathered(value)
+    return _single(value)
+
+
+def _key(key: Any) -> str:
+    plain = _plain(key)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _gathered(value: Any) -> list[Any]:
+    if isinstance(value, Set):  # in an order that does not change from run to run
+        return sorted((_plain(each) for each in value), key=lambda each: json.dumps(each))
+    items = [_plain(each) for each in islice(value, MOST_ITEMS)]
+    if len(items) == MOST_ITEMS:
+        items.append(f"(only the first {MOST_ITEMS} items were read)")
+    return items
+
+
+def _single(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, (timedelta, Decimal)):
+        return str(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _decoded(bytes(value))
+    if isinstance(value, BaseException):
+        return f"{type(value).__name__}: {value}"
+    if hasattr(value, "tolist"):  # an array or a scalar of numpy
+        return _plain(value.tolist())
+    return _as_str(value)
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"(binary data, {len(data)} bytes)"
+    return f"(binary data, {len(data)} bytes)" if "\0" in text else text
+
+
+def bounded(text: str, limit: int | None) -> tuple[str, bool]:
+    """Return the text, and whether it was cut: its head and its tail, and what is left out."""
+    if limit is None or len(text) <= limit:
+        return text, False
+    room = max(0, limit - len(_cut_note(len(text), len(text))))
+    head = _boundary(text, room * 2 // 3)
+    tail = _boundary(text, len(text) - (room - head))
+    note = _cut_note(tail - head, len(text))
+    return f"{text[:head]}{note}{text[tail:]}", True
+
+
+def _cut_note(left_out: int, whole: int) -> str:
+    return f"\n[… {left_out} of {whole} characters are left out here …]\n"
+
+
+def _boundary(text: str, position: int) -> int:
+    """Move forward to where no mark is torn from its letter; not far, a text may be all marks."""
+    end = min(len(text), position + 16)
+    while position < end and _joins(text, position):
+        position += 1
+    return position
+
+
+def _joins(text: str, position: int) -> bool:
+    """Whether the character belongs to the one before: a mark, a joiner, a skin tone."""
+    char = text[position]
+    return (
+        bool(unicodedata.combining(char))
+        or char in "\u200d\ufe0e\ufe0f"
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or (position > 0 and text[position - 1] == "\u200d")
+    )
