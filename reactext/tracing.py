@@ -8,11 +8,9 @@ options (keys, headers) and nothing of a run's ``deps`` is ever written.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,8 +21,8 @@ import reactext
 from reactext.completion import Piece
 from reactext.errors import SetupError
 from reactext.hooks import Event, Hook, Moment, Proceed
+from reactext.jsonl import append, line_of
 from reactext.models import Action, Correction, Observation, Step, Turn, Value
-from reactext.observing import observation_text
 
 FORMAT = 1
 """The number of the format, in the first line of each run."""
@@ -193,9 +191,9 @@ class Trace(Hook):
             "at": round(moment.seconds, 6),
         }
         try:
-            line = _line({**head, **facts})
+            line = line_of({**head, **facts})
             with self._lock:
-                _append(running.path, line)
+                append(running.path, line)
         except (OSError, ValueError, RecursionError) as error:
             running.failed = True
             self._warn(moment, running.path, error)
@@ -240,27 +238,3 @@ def _file_name(run_id: str) -> str:
 
 def _plain(value: Value) -> dict[str, Any]:
     return value.model_dump(exclude_none=True)
-
-
-def _line(fields: Mapping[str, Any]) -> bytes:
-    try:
-        text = json.dumps(fields, ensure_ascii=False, default=observation_text, skipkeys=True)
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 has no bytes for
-        return json.dumps(fields, default=observation_text, skipkeys=True).encode() + b"\n"
-
-
-def _append(path: Path, line: bytes) -> None:
-    """Append a line in one write, on a line of its own even where the last one was cut.
-
-    The file is opened anew for each: thousands of runs at once need no thousands of files open.
-    """
-    with open(path, "a+b", buffering=0) as file:
-        size = file.seek(0, os.SEEK_END)
-        if size:
-            file.seek(size - 1)
-            if file.read(1) != b"\n":
-                line = b"\n" + line
-        written = file.write(line)
-    if written != len(line):
-        raise OSError(f"only {written} of {len(line)} bytes could be written")
