@@ -14,6 +14,8 @@ import sys
 def main() -> None:
     """Run the command that the arguments of the process name."""
     try:
+        import rich  # noqa: F401  (used later; its absence is told now)
+
         from reactext.cli.app import app
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):

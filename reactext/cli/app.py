@@ -7,7 +7,8 @@ import click
 import reactext
 from reactext.cli.asking import ask, render
 from reactext.cli.exits import Guarded
-from reactext.cli.fetching import models, pull
+from reactext.cli.fetching import pull
+from reactext.cli.listing import models
 from reactext.cli.parsing import parse
 
 app = click.version_option(reactext.__version__)(

@@ -1,4 +1,4 @@
-"""The weights: ``pull`` loads them, ``models`` says what there is."""
+"""``pull`` loads the weights of an embedded model, as ``ask`` does on its first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from reactext.weights import CATALOGUE, DEFAULT, Weights, is_here, locate, path_of
+from reactext.weights import CATALOGUE, DEFAULT, Weights, locate
 
 
 @click.command()
@@ -55,11 +55,3 @@ def _progress() -> Iterator[tuple[Callable[[int, int], None], Callable[[str], No
         yield progress, notice
     finally:
         bar.stop()
-
-
-@click.command()
-def models() -> None:
-    """List the models that can be asked, and which is the default."""
-    for weights in CATALOGUE:
-        place = str(path_of(weights)) if is_here(weights) else "not here yet"
-        click.echo(f"embedded:{weights.name:<20} {weights.size / 1e6:6.0f} MB  {place}")

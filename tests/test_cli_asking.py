@@ -1,0 +1,222 @@
+"""``ask`` answers on stdout, tells the steps on stderr, and ends with the code that fits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import reactext
+from reactext.builtin_tools import BUILTIN_TOOLS
+from reactext.cli.app import app
+from reactext.completion import ScriptedModel
+from reactext.context import ExecutionContext
+from reactext.engine import Engine
+
+MODELS = '''
+import pathlib
+import threading
+
+from reactext.completion import ScriptedModel
+from reactext.errors import ServerUnreachable
+
+CALL = ' I need the product.\\nAction: calculator(expression="17 * 23")\\n'
+ANSWER = " I know the answer.\\nFinal Answer: 17 * 23 is 391."
+
+answering = ScriptedModel([CALL, ANSWER])
+calling = ScriptedModel([CALL, " The product is 391."])
+failing = ScriptedModel([CALL, *[ServerUnreachable("nothing answers", remedy="start it")] * 9])
+greeting = ScriptedModel([' I greet.\\nAction: greet(name="Ana")\\n', ANSWER])
+
+
+class Waiting:
+    """Writes a step, then in the next one a thought that never ends."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def complete(self, prompt, *, stop, options):
+        self.calls += 1
+        if self.calls == 1:
+            yield CALL
+            return
+        try:
+            yield " I wait.\\n"
+            yield "And wait"
+            threading.Event().wait()
+        finally:
+            pathlib.Path("closed").write_text("")
+
+
+waiting = Waiting()
+'''
+TOOLS = '''
+from reactext.tools import tool
+
+
+@tool
+def greet(name: str) -> str:
+    """Greets."""
+    return f"Hello {name}"
+'''
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory with models and tools, where the command is run."""
+    (tmp_path / "scripts.py").write_text(MODELS, encoding="utf-8")
+    (tmp_path / "greeter.py").write_text(TOOLS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    sys.modules.pop("scripts", None)
+    sys.modules.pop("greeter", None)
+
+
+def ask(model: str, *options: str, task: str = "What is 17 * 23?", stdin: str = "") -> Result:
+    arguments = ["ask", task, "--model", f"python:scripts.py:{model}", *options]
+    return CliRunner().invoke(app, arguments, input=stdin)
+
+
+def test_the_answer_and_the_account(place: Path) -> None:
+    result = ask("answering")
+    assert (result.exit_code, result.stdout) == (0, "17 * 23 is 391.\n")
+    assert result.stderr.startswith(
+        'I need the product.\n→ calculator(expression="17 * 23")\n← 391\nI know the answer.\n2 steps'
+    )
+
+
+def test_quiet(place: Path) -> None:
+    result = ask("answering", "--quiet")
+    assert (result.exit_code, result.output) == (0, "17 * 23 is 391.\n")
+
+
+def test_json(place: Path) -> None:
+    result = ask("answering", "--json", "-q")
+    context = ExecutionContext.model_validate_json(result.stdout)
+    assert (result.exit_code, context.status) == (0, "finished")
+    assert context.steps[0].observations[0].text == "391"
+    assert result.stderr == ""
+
+
+def test_the_task_from_stdin(place: Path) -> None:
+    result = ask("answering", "--json", task="-", stdin="What is 17 * 23?\n")
+    assert ExecutionContext.model_validate_json(result.stdout).task.strip() == "What is 17 * 23?"
+
+
+def test_own_tools(place: Path) -> None:
+    result = ask("greeting", "--tools", "greeter.py")
+    assert "← Hello Ana" in result.stderr
+    assert result.exit_code == 0
+
+
+def test_the_last_allowed_step(place: Path) -> None:
+    result = ask("calling", "--max-steps", "1")
+    assert result.exit_code == 3
+    assert "391" in result.stdout
+    assert "not finished (max_steps" in result.stderr
+
+
+def test_a_server_that_fails_in_mid_run(place: Path) -> None:
+    result = ask("failing", "--json")
+    context = ExecutionContext.model_validate_json(result.stdout)
+    assert (result.exit_code, context.status) == (1, "failed")
+    assert context.steps[0].observations[0].text == "391"
+    assert result.stderr.endswith("reactext: nothing answers; start it\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["ask"], "Missing argument 'TASK'"),
+        (["ask", " ", "--model", "python:scripts.py:answering"], "the task is ' '"),
+        (["ask", "x", "--model", "nothing:x"], "'nothing:x' names no model"),
+        (["ask", "x", "--model", "python:scripts.py"], "add what is meant"),
+        (["ask", "x", "--model", "python:scripts.py:CALL"], "is not a model"),
+        (["ask", "x", "--model", "python:scripts.py:answering", "--tools", "no.py"], "no file"),
+        (["ask", "x", "--max-steps", "0"], "0 is not in the range"),
+        (["ask", "x", "--model", "embedded:no.gguf"], "there is no file 'no.gguf'"),
+        (["answer"], "No such command 'answer'"),
+    ],
+)
+def test_wrong_usage(place: Path, arguments: list[str], complaint: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_render_shows_the_exact_prompt(place: Path) -> None:
+    arguments = ["render", "What is 17 * 23?", "--model", "python:scripts.py:answering"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    assert result.stdout == Engine(ScriptedModel([]), BUILTIN_TOOLS).render("What is 17 * 23?")
+
+
+def test_own_prompts(place: Path) -> None:
+    (place / "mine").mkdir()
+    (place / "mine" / "react.jinja").write_text("My own prompt.\n", encoding="utf-8")
+    arguments = ["render", "x", "--model", "python:scripts.py:answering", "--prompts", "mine"]
+    assert "My own prompt." in CliRunner().invoke(app, arguments).stdout
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(Path(reactext.__file__).parent.parent)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "reactext", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
+def test_an_interrupt_stops_the_model(place: Path) -> None:
+    process = start("ask", "x", "--model", "python:scripts.py:waiting", "--json")
+    assert process.stderr
+    while "I wait." not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert (place / "closed").exists()
+    assert "cancelled: interrupted" in errors
+    assert "Traceback" not in errors
+    context = ExecutionContext.model_validate_json(output)
+    assert context.status == "cancelled"
+    assert context.steps[0].observations[0].text == "391"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe is closed the POSIX way")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_reader_that_goes_away(place: Path, stream: str) -> None:
+    process = start("ask", "x", "--model", "python:scripts.py:answering", "--json")
+    getattr(process, stream).close()
+    rest = (process.stderr if stream == "stdout" else process.stdout).read()  # type: ignore[union-attr]
+    assert process.wait(30) == 141
+    assert "Traceback" not in rest
+    assert "Exception ignored" not in rest
+    for each in (process.stdout, process.stderr):
+        assert each
+        each.close()
+
+
+@pytest.mark.parametrize("missing", ["click", "rich"])
+def test_without_the_extra(missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; import reactext.cli; reactext.cli.main()"
+    environment = {**os.environ, "PYTHONPATH": str(Path(reactext.__file__).parent.parent)}
+    result = subprocess.run(
+        [sys.executable, "-c", code, "models"], capture_output=True, text=True, env=environment
+    )
+    assert result.returncode == 2
+    assert result.stderr == (
+        f"reactext: the command line needs {missing}; "
+        "install it with: pip install 'reactext[cli]'\n"
+    )
