@@ -20,6 +20,8 @@ What the model did wrong never leaves the engine: it becomes a correction that t
 
 from __future__ import annotations
 
+from unicodedata import east_asian_width
+
 
 class ReactextError(Exception):
     """Whatever reactext raises on purpose.
@@ -125,7 +127,9 @@ class TurnError(ReactextError):
     is for people: the problem, then the line and a caret under the place.
     """
 
-    def __init__(self, problem: str, *, text: str = "", position: int = 0, remedy: str = "") -> None:
+    def __init__(
+        self, problem: str, *, text: str = "", position: int = 0, remedy: str = ""
+    ) -> None:
         super().__init__(problem)
         self.problem = problem
         self.text = text
@@ -150,6 +154,10 @@ class TurnError(ReactextError):
         line = self.text[start : end if end >= 0 else len(self.text)]
         shown_from = max(0, self.column - 1 - 60)
         shown = line[shown_from : shown_from + 100].replace("\t", " ")
-        caret = " " * (self.column - 1 - shown_from) + "^"
+        # under wide characters as wide a space, or the caret stands too far to the left
+        before = shown[: self.column - 1 - shown_from]
+        caret = (
+            "".join("\u3000" if east_asian_width(each) in "WF" else " " for each in before) + "^"
+        )
         where = f"line {self.line}, column {self.column}"
         return f"{self.problem} at {where}\n    {shown}\n    {caret}"
