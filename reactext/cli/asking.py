@@ -17,7 +17,6 @@ from reactext.cli.loading import object_at, tools_from
 
 if TYPE_CHECKING:
     from reactext.cli.account import Account
-    from reactext.context import ExecutionContext
     from reactext.engine import Engine
     from reactext.run import Run
 
@@ -58,27 +57,41 @@ def _engine_options(command: _Command) -> _Command:
 @click.argument("task")
 @_engine_options
 @click.option("--approve", multiple=True, metavar="PATTERN", help="Ask before such tools are run.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    help="Write what happens to this file as it happens; `reactext trace FILE` shows it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole run as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the answer and nothing else.")
-def ask(task: str, approve: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:
+def ask(
+    task: str,
+    approve: tuple[str, ...],
+    trace: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Answer TASK, which is read from stdin when it is "-".
 
     The steps are told on stderr and the answer goes to stdout.
     """
     from reactext.cli.account import Account
+    from reactext.tracing import Trace
 
-    context = None
+    options["approve"] = dict.fromkeys(approve, True) or None
+    options["hooks"] = [] if trace is None else [Trace(trace)]
     with (
-        _engine(approve=dict.fromkeys(approve, True) or None, **options) as engine,
+        _engine(**options) as engine,
         engine.stream(_text_of(task)) as run,
         Account(quiet=quiet, answer=not as_json) as account,
     ):
         try:
-            context = _followed(run, account)
+            _follow(run, account)
         finally:
             if as_json:
-                click.echo((context or run.context).model_dump_json(indent=2))
-    raise click.exceptions.Exit(_EXITS.get(context.status, Exit.FAILED))
+                click.echo(run.context.model_dump_json(indent=2))
+    raise click.exceptions.Exit(_EXITS.get(run.context.status, Exit.FAILED))
 
 
 @click.command()
@@ -115,7 +128,7 @@ def _model(spec: str | None) -> Any:
     return model
 
 
-def _followed(run: Run, account: Account) -> ExecutionContext:
+def _follow(run: Run, account: Account) -> None:
     """Show the run to its end. Ctrl-C ends it at the model; the second time, at once."""
     try:
         for event in run:
@@ -124,4 +137,3 @@ def _followed(run: Run, account: Account) -> ExecutionContext:
         run.cancel("interrupted")
         for event in run:
             account.show(event)
-    return run.context
