@@ -191,7 +191,7 @@ def until_stop(pieces: Iterable[Any], stop: Sequence[str]) -> Iterator[str]:
                 yield piece
                 continue
         text = held + piece
-        cut = min((at for at in map(text.find, stops) if at >= 0), default=-1)
+        cut = _first(text, stops)
         if cut >= 0:
             if cut:
                 yield text[:cut]
@@ -212,11 +212,24 @@ def _like(piece: str, text: str) -> str:
     return text
 
 
+def _first(text: str, stops: Sequence[str]) -> int:
+    """Where the first of the stop texts begins; -1 if there is none."""
+    first = -1
+    for stop in stops:
+        at = text.find(stop)
+        if at >= 0 and (first < 0 or at < first):
+            first = at
+    return first
+
+
 def _overlap(text: str, stop: str) -> int:
     """Length of the longest end of the text that a stop text begins with."""
-    return next(
-        (n for n in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:n])), 0
-    )
+    at = text.find(stop[0], max(0, len(text) - len(stop) + 1))
+    while at >= 0:
+        if stop.startswith(text[at:]):
+            return len(text) - at
+        at = text.find(stop[0], at + 1)
+    return 0
 
 
 def as_model(model: Any) -> CompletionModel:

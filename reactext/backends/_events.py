@@ -1,22 +1,59 @@
-"""One event of a stream, as JSON; what is none, or says that something failed, is an error."""
+"""The events of a stream, as JSON; what is none, or says that something failed, is an error."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reactext.backends._faults import error_of
-from reactext.errors import ServerFault, StreamCut
+from reactext.backends._lines import Decoder
+from reactext.backends._reply import Reply
+from reactext.errors import CompletionError, ServerFault, StreamCut
+
+Event = dict[str, Any]
+
+END: Event = {}
+"""Stands for the ``[DONE]`` of the OpenAI style, which is no JSON."""
 
 _LOG = "look into the server's log: it may have crashed, or stopped a repetition without saying so"
 
 
-def event_of(data: bytes, url: str) -> dict[str, Any]:
+def bursts(reply: Reply, decoder: Decoder) -> Iterator[Sequence[Event]]:
+    """Yield the events of a reply, those together that have arrived together.
+
+    An event that tells of a fault is raised, after those before it were yielded.
+    """
+    for chunk in reply.chunks():
+        if units := decoder.feed(chunk):
+            yield from _burst(units, reply.url)
+    if units := decoder.close():
+        yield from _burst(units, reply.url)
+
+
+def _burst(units: list[bytes], url: str) -> Iterator[Sequence[Event]]:
+    events: list[Event] = []
+    for unit in units:
+        if not unit or unit.isspace():
+            continue
+        try:
+            events.append(event_of(unit, url))
+        except CompletionError:
+            if events:
+                yield events
+            raise
+    if events:
+        yield events
+
+
+def event_of(data: bytes, url: str) -> Event:
     """Return the object that these bytes are; raises the `CompletionError` they tell of."""
+    if data.startswith(b"[DONE]"):
+        return END
     try:
-        event = json.loads(data)
+        event = json.loads(data.decode("utf-8", "surrogatepass"))
     except ValueError as error:
-        if data.lstrip().startswith(b"{"):
+        if data.lstrip().startswith((b"{", b"[", b'"')):
             raise StreamCut(f"the stream of {url} ended inside an event", remedy=_LOG) from error
         raise ServerFault(
             f"{url} sent something that is not a completion: {data[:80]!r}",
@@ -30,7 +67,7 @@ def event_of(data: bytes, url: str) -> dict[str, Any]:
     return event
 
 
-def text_of(event: dict[str, Any], key: str) -> str:
+def text_of(event: Event, key: str) -> str:
     """Return the text under this key; some servers leave it out or send null."""
     value = event.get(key)
     return value if isinstance(value, str) else ""

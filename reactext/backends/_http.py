@@ -92,7 +92,9 @@ class Origin:
                 if response.status_code != 200:
                     wire.wait_at_most(self.timeouts.ask)
                     raise _refusal(response, self.url + path)
-                yield Reply(response, wire, url=self.url, timeouts=self.timeouts)
+                reply = Reply(response, wire, url=self.url, timeouts=self.timeouts)
+                with contextlib.closing(reply):
+                    yield reply
         finally:
             wire.release()
             if forget is not None:

@@ -7,12 +7,24 @@ network is whole again before anybody reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from reactext.errors import ServerFault
 
 LONGEST_LINE = 64 * 1024 * 1024
 """No reply holds a longer line; a server that never ends one must not fill the memory."""
+
+
+class Decoder(Protocol):
+    """Makes bytes into units, however they arrive."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the units that these bytes complete."""
+        ...
+
+    def close(self) -> list[bytes]:
+        """Return what was begun and is not complete."""
+        ...
 
 
 class LineDecoder:
@@ -55,34 +67,44 @@ class LineDecoder:
         return [rest] if rest else []
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a whole reply; the last may be cut."""
-    decoder = LineDecoder()
-    for chunk in chunks:
-        yield from decoder.feed(chunk)
-    yield from decoder.close()
+class EventDecoder:
+    """Makes bytes into the data of server-sent events; comments and other fields are dropped.
 
-
-def server_sent_data(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the data of each server-sent event; comments and other fields are passed over.
-
-    The field ``error``, in which older llama.cpp servers tell of a fault, counts as data. A line
-    that opens a JSON object or array is taken as data too: some servers answer a request for a
-    stream with one plain object. An event that the end of the reply cuts is yielded as it is.
+    The field ``error``, in which older llama.cpp servers tell of a fault, counts as data. Lines
+    from one that opens a JSON value or a page are one event: some servers answer a request for a
+    stream with one plain object, and some proxies with a page.
     """
-    data: list[bytes] = []
-    bare: list[bytes] = []
-    for line in lines(chunks):
-        if bare:
-            bare.append(line)
-        elif not line:
-            if data:
-                yield b"\n".join(data)
-                data = []
-        elif line.startswith((b"data:", b"error:")):
-            value = line[line.index(b":") + 1 :]
-            data.append(value[1:] if value.startswith(b" ") else value)
-        elif line.startswith((b"{", b"[", b"<")):
-            bare.append(line)
-    if data or bare:
-        yield b"\n".join(data or bare)
+
+    def __init__(self) -> None:
+        self._lines = LineDecoder()
+        self._data: list[bytes] = []
+        self._is_bare = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the data of the events that these bytes complete."""
+        return self._events(self._lines.feed(data))
+
+    def close(self) -> list[bytes]:
+        """Return the data of the event that the end of the reply cuts, if there is one."""
+        events = self._events(self._lines.close())
+        if self._data:
+            events.append(b"\n".join(self._data))
+            self._data = []
+        return events
+
+    def _events(self, lines: list[bytes]) -> list[bytes]:
+        events: list[bytes] = []
+        for line in lines:
+            if self._is_bare:
+                self._data.append(line)
+            elif not line:
+                if self._data:
+                    events.append(b"\n".join(self._data))
+                    self._data = []
+            elif line.startswith((b"data:", b"error:")):
+                value = line[line.index(b":") + 1 :]
+                self._data.append(value[1:] if value.startswith(b" ") else value)
+            elif line.startswith((b"{", b"[", b"<")) and not self._data:
+                self._is_bare = True
+                self._data.append(line)
+        return events

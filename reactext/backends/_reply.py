@@ -13,7 +13,9 @@ from reactext.backends._trouble import CONNECTION_FAULTS, broken, silent
 from reactext.backends._wire import Wire
 from reactext.errors import SetupError
 
-_SEND_OFF = 0.25
+_AT_ONCE = 65536
+
+_SEND_OFF = 0.05
 """Seconds to wait for the last bytes of a complete reply, for the connection's sake alone."""
 
 
@@ -44,11 +46,12 @@ class Reply:
         self, response: requests.Response, wire: Wire, *, url: str, timeouts: Timeouts
     ) -> None:
         self.url = url
+        self._response = response
         self._wire = wire
         self._timeouts = timeouts
-        # without chunks or a length, a larger read waits until it is full
-        framed = "Transfer-Encoding" in response.headers or "Content-Length" in response.headers
-        self._content = response.iter_content(chunk_size=None if framed else 1)
+        # a proxy may compress what was asked for as it is
+        compressed = "Content-Encoding" in response.headers
+        self._decoded = response.iter_content(chunk_size=1) if compressed else None
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes as they come; raises `CompletionError` when they stop coming.
@@ -56,13 +59,7 @@ class Reply:
         Comments between events keep a connection alive but are no sign of the text.
         """
         limit, since = self._timeouts.first, time.monotonic()
-        while True:
-            try:
-                chunk = next(self._content)
-            except StopIteration:
-                return
-            except CONNECTION_FAULTS as error:
-                raise broken(self.url, error, waited=limit) from error
+        while chunk := self._next(limit):
             now = time.monotonic()
             if not chunk.startswith(b":"):
                 since = now
@@ -73,12 +70,27 @@ class Reply:
                 raise silent(self.url, limit)
             yield chunk
 
+    def _next(self, limit: float) -> bytes:
+        try:
+            if self._decoded is not None:
+                return next(self._decoded, b"")
+            return self._wire.read(_AT_ONCE)
+        except CONNECTION_FAULTS as error:
+            raise broken(self.url, error, waited=limit) from error
+
     def wait_at_most(self, seconds: float) -> None:
         """Let the next chunk fail after so many seconds without a byte."""
         self._wire.wait_at_most(seconds)
 
     def send_off(self) -> None:
         """Take the last bytes of a reply that is complete, so that its connection serves again."""
-        self._wire.wait_at_most(_SEND_OFF)
-        with contextlib.suppress(StopIteration, *CONNECTION_FAULTS):
-            next(self._content)
+        if not self._wire.has_all_arrived:
+            self._wire.wait_at_most(_SEND_OFF)
+            with contextlib.suppress(*CONNECTION_FAULTS):
+                self._wire.read(1)
+
+    def close(self) -> None:
+        """Leave the connection to the next request if all has arrived; else end it."""
+        if self._wire.has_all_arrived:
+            self._response.raw.release_conn()
+        self._response.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from http.client import HTTPException
+
 import requests
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from reactext.errors import CompletionError, ServerUnreachable, StreamCut
 
-CONNECTION_FAULTS = (requests.RequestException, HTTPError, OSError)
+CONNECTION_FAULTS = (requests.RequestException, HTTPError, HTTPException, OSError)
 """Whatever a request or the reading of its reply raises."""
 
 
@@ -28,7 +30,8 @@ def unreached(url: str, error: Exception, *, waited: float, remedy: str) -> Comp
 
 def broken(url: str, error: Exception, *, waited: float) -> CompletionError:
     """Say why an answer that had begun did not go on."""
-    if error.args and isinstance(error.args[0], ReadTimeoutError):
+    inner = error.args[0] if error.args else None
+    if isinstance(error, TimeoutError) or isinstance(inner, ReadTimeoutError):
         return silent(url, waited)
     return StreamCut(
         f"{url} closed the connection in the middle of its answer ({_reason(error)})",

@@ -7,13 +7,17 @@ thread; shutting the socket down wakes it, and the server sees the end of the co
 from __future__ import annotations
 
 import contextlib
+import http.client
 import socket
 import threading
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from reactext.backends._chunks import ArrivedBody
 
 _thread = threading.local()
 
@@ -25,6 +29,7 @@ class Wire:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
         self._cut = False
+        self.answer: http.client.HTTPResponse | None = None
 
     def attach(self, connected: socket.socket) -> None:
         """Take this socket as the request's; it is shut at once if `cut` was called before."""
@@ -45,11 +50,21 @@ class Wire:
         with self._lock:
             self._socket = None
 
+    def read(self, size: int) -> bytes:
+        """Return what has arrived of the answer, waiting when that is nothing; none at its end."""
+        return self.answer.read1(size) if self.answer is not None else b""
+
+    @property
+    def has_all_arrived(self) -> bool:
+        """Whether no byte of the answer is left on its way."""
+        body = self.answer and self.answer.fp
+        return body is None or (isinstance(body, ArrivedBody) and body.ended)
+
     def wait_at_most(self, seconds: float) -> None:
         """Let the next read fail after so many seconds without a byte."""
         with self._lock:
             if self._socket is not None:
-                # a socket already closed has no more reads to fail
+                # a socket that is closed already has no more reads to fail
                 with contextlib.suppress(OSError):
                     self._socket.settimeout(seconds)
 
@@ -61,7 +76,7 @@ def _shut(connected: socket.socket) -> None:
 
 
 @contextlib.contextmanager
-def watching(wire: Wire) -> Any:
+def watching(wire: Wire) -> Iterator[None]:
     """Attach whatever connection this thread sends a request over to the wire."""
     _thread.wire = wire
     try:
@@ -70,19 +85,40 @@ def watching(wire: Wire) -> Any:
         _thread.wire = None
 
 
+def _wire() -> Wire | None:
+    return getattr(_thread, "wire", None)
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer whose chunks, if it has any, are taken off before anybody sees them."""
+
+    def begin(self) -> None:
+        if (wire := _wire()) is not None:
+            wire.answer = self
+        super().begin()
+        if self.chunked:
+            self.chunked = False
+            del self.headers["Transfer-Encoding"]
+            # typed as the file of a socket, of which it has what is used
+            self.fp = cast(Any, ArrivedBody(self.fp))
+
+
 def _attach(connection: HTTPConnection) -> None:
-    wire: Wire | None = getattr(_thread, "wire", None)
-    if wire is not None and connection.sock is not None:
+    if (wire := _wire()) is not None and connection.sock is not None:
         wire.attach(connection.sock)
 
 
 class _Connection(HTTPConnection):
+    response_class = _Response
+
     def getresponse(self) -> Any:
         _attach(self)
         return super().getresponse()
 
 
 class _SecureConnection(HTTPSConnection):
+    response_class = _Response
+
     def getresponse(self) -> Any:
         _attach(self)
         return super().getresponse()

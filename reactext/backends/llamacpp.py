@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reactext.backends._completing import completing
-from reactext.backends._events import event_of, text_of, unfinished
+from reactext.backends._events import bursts, text_of, unfinished
 from reactext.backends._family import frame_of_template, thinks
 from reactext.backends._http import Origin
-from reactext.backends._lines import server_sent_data
+from reactext.backends._lines import EventDecoder
 from reactext.backends._once import Once
 from reactext.backends._reply import Reply, Timeouts
 from reactext.backends._retry import Retry
@@ -142,14 +142,13 @@ def _body(prompt: str, stop: Sequence[str], options: Completion) -> dict[str, An
 
 def pieces(reply: Reply) -> Iterator[Piece]:
     """Read the events of a reply; one that says ``stop`` must end them."""
-    for data in server_sent_data(reply.chunks()):
-        event = event_of(data, reply.url)
-        text = text_of(event, "content")
-        usage = _usage(event)
-        if event.get("stop") is True:
-            yield Piece(
-                text, usage=usage, finish=_FINISHES.get(text_of(event, "stop_type"), "stop")
-            )
+    for events in bursts(reply, EventDecoder()):
+        text = "".join([text_of(event, "content") for event in events])
+        last = events[-1]
+        usage = _usage(last)
+        if last.get("stop") is True:
+            finish = _FINISHES.get(text_of(last, "stop_type"), "stop")
+            yield Piece(text, usage=usage, finish=finish)
             return
         yield Piece(text, usage=usage)
     raise unfinished(reply.url, "an event with stop: true")

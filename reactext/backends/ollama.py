@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reactext.backends._completing import completing
-from reactext.backends._events import event_of, text_of, unfinished
+from reactext.backends._events import bursts, text_of, unfinished
 from reactext.backends._http import Origin
-from reactext.backends._lines import lines
+from reactext.backends._lines import LineDecoder
 from reactext.backends._ollama_facts import facts, missing
 from reactext.backends._ollama_host import ollama_url
 from reactext.backends._once import Once
@@ -133,19 +133,18 @@ class OllamaModel:
 def pieces(reply: Reply) -> Iterator[Piece]:
     """Read the lines of a reply; one that says ``done`` must end them."""
     counted = 0
-    for line in lines(reply.chunks()):
-        if not line or line.isspace():
-            continue
-        event = event_of(line, reply.url)
-        if thinking := text_of(event, "thinking"):
+    for events in bursts(reply, LineDecoder()):
+        thinking = "".join([text_of(event, "thinking") for event in events])
+        if thinking:
             yield Piece(thinking, channel="thinking")
-        text = text_of(event, "response")
-        if event.get("done") is True:
+        text = "".join([text_of(event, "response") for event in events])
+        last = events[-1]
+        if last.get("done") is True:
+            finish = _FINISHES.get(text_of(last, "done_reason"), "stop")
+            yield Piece(text, usage=of_ollama(last), finish=finish)
             reply.send_off()
-            finish = _FINISHES.get(text_of(event, "done_reason"), "stop")
-            yield Piece(text, usage=of_ollama(event), finish=finish)
             return
         # one token a line, as far as anyone can tell before the last line
-        counted += 1
+        counted += len(events)
         yield Piece(text, usage=Usage(completion_tokens=counted))
     raise unfinished(reply.url, "a line with done: true")

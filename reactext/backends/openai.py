@@ -13,10 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from reactext.backends._completing import completing
-from reactext.backends._events import event_of, text_of, unfinished
+from reactext.backends._events import END, Event, bursts, text_of, unfinished
 from reactext.backends._family import frame_of_name
 from reactext.backends._http import Origin
-from reactext.backends._lines import server_sent_data
+from reactext.backends._lines import EventDecoder
 from reactext.backends._once import Once
 from reactext.backends._openai_server import DIALECTS, Kind, server_at
 from reactext.backends._reply import Reply, Timeouts
@@ -178,19 +178,20 @@ def pieces(reply: Reply) -> Iterator[Piece]:
     usage: Usage | None = None
     finish: Finish | None = None
     try:
-        for data in server_sent_data(reply.chunks()):
-            if data.startswith(b"[DONE]"):
+        for events in bursts(reply, EventDecoder()):
+            choices = [_choice(event) for event in events]
+            texts = [text_of(choice, "text") for choice in choices]
+            counted += sum(1 for text in texts if text)
+            usage = next(filter(None, map(_usage, reversed(events))), usage)
+            if any(texts):
+                yield Piece("".join(texts), usage=usage or Usage(completion_tokens=counted))
+            for choice in choices:
+                if choice.get("finish_reason"):
+                    finish = _finish(choice, reply.url)
+                    reply.wait_at_most(_AFTER_THE_END)
+            if events[-1] is END:
                 finish = finish or "stop"
                 break
-            event = event_of(data, reply.url)
-            usage = _usage(event) or usage
-            choice = _choice(event)
-            if text := text_of(choice, "text"):
-                counted += 1
-                yield Piece(text, usage=usage or Usage(completion_tokens=counted))
-            if choice.get("finish_reason"):
-                finish = _finish(choice, reply.url)
-                reply.wait_at_most(_AFTER_THE_END)
     except CompletionError:
         if finish is None:
             raise
@@ -199,7 +200,7 @@ def pieces(reply: Reply) -> Iterator[Piece]:
     yield Piece(usage=usage or Usage(completion_tokens=counted), finish=finish)
 
 
-def _choice(event: dict[str, Any]) -> dict[str, Any]:
+def _choice(event: Event) -> dict[str, Any]:
     choices = event.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     return first if isinstance(first, dict) else {}
@@ -219,7 +220,7 @@ def _finish(choice: dict[str, Any], url: str) -> Finish:
     return "stop"
 
 
-def _usage(event: dict[str, Any]) -> Usage | None:
+def _usage(event: Event) -> Usage | None:
     if isinstance(timings := event.get("timings"), dict):
         return of_timings(timings)
     usage = event.get("usage")
