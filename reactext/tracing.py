@@ -37,6 +37,7 @@ class _Running:
     """What is remembered of a run until it ends: where it goes, and what its step has written."""
 
     path: Path
+    steps: int = 0
     turn: Turn | None = None
     observations: dict[str, Observation] = field(default_factory=dict)
     failed: bool = False
@@ -122,11 +123,12 @@ class Trace(Hook):
         elif isinstance(event, Correction):
             self._write(moment, "correction", step=_number(moment), correction=_plain(event))
         elif isinstance(event, Step):
-            self._stepped(moment, event)
+            self._stepped(moment)
 
     def at_end(self, moment: Moment) -> None:
         """Write how the run ended, and forget it."""
         self._begin(moment)
+        self._stepped(moment)
         context = moment.context
         self._write(
             moment,
@@ -168,17 +170,20 @@ class Trace(Hook):
             written[observation.action_id] = observation
             self._write(moment, "observation", observation=_plain(observation))
 
-    def _stepped(self, moment: Moment, step: Step) -> None:
-        """Write the end of a step, and of its parts those that were not written before."""
+    def _stepped(self, moment: Moment) -> None:
+        """Write the end of each step that is new, and of its parts what was not written yet.
+
+        The step at which a run was stopped comes by no event: it is found here at the end.
+        """
         running = self._runs.get(_key(moment))
         if running is None:
             return
-        for observation in step.observations:
-            self._observed(moment, observation)
-        turn = {} if step.turn == running.turn else {"turn": _plain(step.turn)}
-        number = len(moment.context.steps)
-        self._write(moment, "step", step=number, usage=_plain(step.usage), **turn)
-        running.turn, running.observations = None, {}
+        for number, step in enumerate(moment.context.steps[running.steps :], running.steps + 1):
+            for observation in step.observations:
+                self._observed(moment, observation)
+            turn = {} if step.turn == running.turn else {"turn": _plain(step.turn)}
+            self._write(moment, "step", step=number, usage=_plain(step.usage), **turn)
+            running.steps, running.turn, running.observations = number, None, {}
 
     def _write(self, moment: Moment, event: str, **facts: Any) -> None:
         running = self._runs.get(_key(moment))
