@@ -1,0 +1,165 @@
+"""One call of a tool from the arguments to the observation: validated, limited, tried again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any
+
+from reactext.arguments import ArgumentError, call_arguments, validate
+from reactext.attempts import NOT_RUN, Progress, attempted
+from reactext.cancellation import Cancellation
+from reactext.canonical import call_text
+from reactext.gate import Gate, Place
+from reactext.models import Action, Observation, ObservationStatus
+from reactext.observing import bounded
+from reactext.outcomes import Outcome
+from reactext.places import launch_for
+from reactext.tools import RunContext, Tool, Toolbox, example_call, unknown_tool_text
+
+ASKED_RETRIES = 2
+"""So often a call is tried again because its tool raises `Retry`, if ``retries`` says no more."""
+
+LONGEST_DELAY = 30.0
+"""A tool that asks for more seconds than these until its next attempt is not tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """What holds for every call of an engine, where its tool says nothing else."""
+
+    tool_timeout: float = 30.0
+    max_observation_chars: int | None = 4000
+    backoff: float = 0.5
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """The tools of an engine, their limits, and a gate for each, shared by all runs."""
+
+    toolbox: Toolbox
+    limits: CallLimits
+    gates: Mapping[str, Gate] = field(init=False)
+
+    def __post_init__(self) -> None:
+        gates = {tool.name: Gate(tool.max_concurrency) for tool in self.toolbox}
+        object.__setattr__(self, "gates", gates)
+
+
+def perform(workshop: Workshop, action: Action, context: RunContext) -> Observation:
+    """Run an action; whatever is wrong with it or its tool becomes the observation."""
+    tool = workshop.toolbox.get(action.tool)
+    if tool is None:
+        return _refused(action, unknown_tool_text(action.tool, workshop.toolbox))
+    if action.problem is not None:
+        return _refused(action, _problem_text(tool, action.problem))
+    try:
+        values = validate(tool, action.kwargs, action.args)
+    except ArgumentError as error:
+        return _refused(action, str(error))
+    return _tried(workshop, tool, action, values, context)
+
+
+def _refused(action: Action, text: str) -> Observation:
+    return Observation(action_id=action.id, tool=action.tool, text=text, status="error")
+
+
+def _problem_text(tool: Tool, problem: str) -> str:
+    right = example_call(tool)
+    if right in problem:
+        return problem
+    return f"{problem.rstrip('. ')}. Write it like this: {right}"
+
+
+def _tried(
+    workshop: Workshop, tool: Tool, action: Action, values: dict[str, Any], context: RunContext
+) -> Observation:
+    """Attempt a call, again where that is allowed, and tell of it in one observation."""
+    began = monotonic()
+    attempts = 0
+    while True:
+        outcome = _attempt(workshop, tool, action, values, context)
+        attempts += 1
+        delay = _delay(workshop.limits.backoff, tool, outcome, attempts)
+        if delay is None or context.cancellation.wait(delay):
+            break
+    return _observation(workshop.limits, tool, action, outcome, attempts, monotonic() - began)
+
+
+def _attempt(
+    workshop: Workshop, tool: Tool, action: Action, values: dict[str, Any], context: RunContext
+) -> Outcome:
+    gate, place = workshop.gates[tool.name], Place()
+    entered = gate.enter(context.cancellation)
+    if entered == "cancelled":
+        return NOT_RUN
+    if entered == "refused":
+        return Outcome(
+            "error",
+            f"was not run: {gate.overdue} earlier calls of it are past their time limit and "
+            "still at work",
+        )
+    told = Cancellation()
+    positional, named = call_arguments(tool, values, replace(context, cancellation=told))
+    written = action.text or call_text(tool.name, action.args, action.kwargs)
+    launch = launch_for(tool, positional, named, written, context)
+    progress = Progress(lambda: gate.leave(place))
+    limit = workshop.limits.tool_timeout if tool.timeout is None else tool.timeout
+    outcome = attempted(launch, progress, limit, context.cancellation)
+    if outcome.ending in ("timeout", "cancelled"):
+        told.cancel(context.cancellation.reason or "time is up")
+        gate.give_up(place)
+    return outcome
+
+
+def _delay(backoff: float, tool: Tool, outcome: Outcome, attempts: int) -> float | None:
+    """Return the seconds until the next attempt, or None if there is none to be."""
+    asked = outcome.again_after
+    retries = tool.retries if asked is None else max(tool.retries, ASKED_RETRIES)
+    if (
+        outcome.ending != "error"
+        or attempts > retries
+        or not (tool.idempotent or asked is not None)
+    ):
+        return None
+    if asked is not None and asked > LONGEST_DELAY:
+        return None
+    # spread, so that calls that failed together do not come back together
+    return max(asked or 0.0, backoff * 2.0 ** (attempts - 1) * random.uniform(0.5, 1.5))
+
+
+_STATUSES: dict[str, ObservationStatus] = {
+    "ok": "ok",
+    "error": "error",
+    "timeout": "timeout",
+    "cancelled": "error",
+    "skipped": "skipped",
+}
+
+
+def _observation(
+    limits: CallLimits, tool: Tool, action: Action, outcome: Outcome, attempts: int, seconds: float
+) -> Observation:
+    text = outcome.text
+    if outcome.ending != "ok":
+        text = f"{tool.name} {text}" if outcome.detail is None else f"{tool.name} failed: {text}"
+        if attempts > 1:
+            text += f" ({attempts} attempts)"
+        if limits.debug and outcome.detail is not None:
+            text += f"\n{outcome.detail}"
+    limit = tool.max_observation_chars or limits.max_observation_chars
+    shown, truncated = bounded(text, limit)
+    return Observation(
+        action_id=action.id,
+        tool=action.tool,
+        text=shown,
+        status=_STATUSES[outcome.ending],
+        seconds=seconds,
+        attempts=attempts,
+        truncated=truncated,
+        full=text if truncated else None,
+        detail=outcome.detail,
+    )

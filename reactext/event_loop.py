@@ -1,0 +1,147 @@
+"""Runs async tools: one event loop in a daemon thread, replaced when a tool blocks it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any
+
+from reactext.attempts import Launch, Progress, Running
+from reactext.outcomes import Outcome, awaited, failed, succeeded
+from reactext.threads import TOOLS
+
+GRACE = 0.5
+"""So many seconds a cancelled tool, or a busy loop, has to answer."""
+
+
+class EventLoop:
+    """An event loop that runs in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self._serve, name="reactext-loop", daemon=True).start()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        while not self.loop.is_closed():
+            # a task that a tool has left behind may raise SystemExit through the loop
+            with contextlib.suppress(BaseException):
+                self.loop.run_forever()
+                self.loop.close()
+
+    def retire(self) -> None:
+        """Close the loop when its last task has ended."""
+        self.loop.call_soon_threadsafe(self._close_when_idle)
+
+    def _close_when_idle(self) -> None:
+        if asyncio.all_tasks(self.loop):
+            self.loop.call_later(1.0, self._close_when_idle)
+        else:
+            self.loop.stop()
+
+
+class LoopKeeper:
+    """Holds the event loop in use; a loop that does not answer gives way to a new one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._current: EventLoop | None = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._clear)  # threads do not survive a fork
+
+    def _clear(self) -> None:
+        self._lock = threading.Lock()
+        self._current = None
+
+    def current(self) -> EventLoop:
+        """Return the loop in use."""
+        with self._lock:
+            if self._current is None:
+                self._current = EventLoop()
+            return self._current
+
+    def replace(self, blocked: EventLoop) -> None:
+        """Let new calls have a new loop; those in the blocked one go on when it does."""
+        with self._lock:
+            if self._current is not blocked:
+                return
+            self._current = None
+        blocked.retire()
+
+
+LOOPS = LoopKeeper()
+
+
+class _InLoop:
+    """The handle of an async tool."""
+
+    def __init__(self, make: Callable[[], Any], written: str, progress: Progress) -> None:
+        self._make = make
+        self._written = written
+        self._progress = progress
+        self._context = copy_context()
+        self._ended = threading.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._submit()
+
+    def hurry(self) -> None:
+        """Go to another loop: this one is blocked by a tool."""
+        LOOPS.replace(self._home)
+        self._submit()
+
+    def stop(self) -> bool:
+        """Cancel the task, and see whether it ends."""
+        if self._progress.start():  # it had not begun, and now it never will
+            self._end(Outcome("cancelled"))
+            return True
+        heard = threading.Event()
+        self._home.loop.call_soon_threadsafe(self._cancel, heard)
+        if self._ended.wait(GRACE):
+            return True
+        if not heard.is_set():
+            LOOPS.replace(self._home)
+        return False
+
+    def _submit(self) -> None:
+        home = self._home = LOOPS.current()
+        # it may be closed by now; then the work is not begun, and goes to another
+        with contextlib.suppress(RuntimeError):
+            home.loop.call_soon_threadsafe(self._begin, home, context=self._context)
+
+    def _begin(self, home: EventLoop) -> None:
+        if self._progress.start():
+            self._home = home
+            self._task = home.loop.create_task(self._work())
+
+    def _cancel(self, heard: threading.Event) -> None:
+        heard.set()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _work(self) -> None:
+        try:
+            value = await awaited(self._make())
+        except asyncio.CancelledError:
+            self._end(Outcome("cancelled"))
+        except BaseException as error:  # a tool's own SystemExit must not end the loop
+            self._end(failed(error, self._written))
+        else:
+            # its text may take long to write, and a loop is not to be held up
+            TOOLS.submit(lambda: self._end(succeeded(value)))
+
+    def _end(self, outcome: Outcome) -> None:
+        self._progress.finish(outcome)
+        self._ended.set()
+
+
+def in_loop(make: Callable[[], Any], written: str) -> Launch:
+    """Run what ``make`` returns, a coroutine or an async generator, in the event loop."""
+
+    def launch(progress: Progress) -> Running:
+        return _InLoop(make, written, progress)
+
+    return launch
