@@ -2,6 +2,7 @@
 
 - ``ReactextError``: whatever we raise on purpose
   - ``SetupError``: the caller's: a bad tool, template, grammar or option
+    - ``ReplayMismatch``: what is asked of a recorded model is not what was recorded
   - ``CompletionError``: the server's
     - ``ServerUnreachable``: nothing answers at the address
     - ``ModelMissing``: the server does not have the model
@@ -35,6 +36,10 @@ class ReactextError(Exception):
 
 class SetupError(ReactextError, ValueError):
     """What the caller gave cannot work: a tool, a template, a grammar, an option."""
+
+
+class ReplayMismatch(SetupError):
+    """What is asked of a recorded model is not what was recorded; the message shows how it differs."""
 
 
 class CompletionError(ReactextError):

@@ -150,7 +150,7 @@ class Trace(Hook):
             path = self._path
             if self._directory:
                 path = self._path / f"{_file_name(moment.context.run_id)}.jsonl"
-            self._runs[_key(moment)] = _Running(path)
+            self._runs[_key(moment)] = _Running(path, len(moment.context.steps))
         self._write(
             moment,
             "start",

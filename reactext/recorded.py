@@ -1,0 +1,126 @@
+"""What a recording of a model holds, line by line, and how it is made of what happened."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from reactext import errors
+from reactext.completion import Completion, Finish, ModelCard, Piece
+from reactext.errors import CompletionError
+from reactext.models import Usage, Value
+
+FORMAT = 1
+"""The number of the format, in the first line of a recording."""
+
+_OPTIONS = ("max_tokens", "temperature", "top_p", "seed", "repeat_penalty")
+_ATTRIBUTES = ("retryable", "retry_after", "status", "prompt_tokens", "window")
+
+
+class Opening(Value):
+    """The first line: which model was recorded."""
+
+    recording: int = FORMAT
+    card: ModelCard = ModelCard()
+
+
+class RecordedPiece(Value):
+    """A piece that said more than its text."""
+
+    text: str
+    channel: Literal["text", "thinking"] = "text"
+    usage: Usage | None = None
+    finish: Finish | None = None
+
+
+class Fault(Value):
+    """A `CompletionError`: its class, its message, and those of its attributes that are set."""
+
+    kind: str
+    message: str
+    text: str = ""
+    remedy: str = ""
+    attributes: dict[str, Any] = {}
+
+
+class Recorded(Value):
+    """One completion. ``closed`` says that it was read no further; its rest is not known.
+
+    ``options`` are for people: a replay goes by the prompt and the stop texts alone.
+    """
+
+    prompt: str
+    stop: tuple[str, ...] = ()
+    options: dict[str, Any] = {}
+    pieces: tuple[str | RecordedPiece, ...] = ()
+    fault: Fault | None = None
+    closed: bool = False
+
+
+class Counted(Value):
+    """How many tokens the model counted in the text of this digest."""
+
+    counted: str
+    tokens: int
+
+
+def digest(text: str) -> str:
+    """Return what stands for a text whose length would fill the file."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def options_of(options: Completion) -> dict[str, Any]:
+    """Return the options that bear on what is written; a grammar by its digest."""
+    told = {name: getattr(options, name) for name in _OPTIONS}
+    told["grammar"] = None if options.grammar is None else digest(options.grammar)
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def recorded_piece(piece: str) -> str | RecordedPiece:
+    """Return a piece as it is recorded: a plain string stays one."""
+    if not isinstance(piece, Piece):
+        return str(piece)
+    return RecordedPiece(
+        text=str(piece), channel=piece.channel, usage=piece.usage, finish=piece.finish
+    )
+
+
+def piece_again(recorded: str | RecordedPiece) -> str:
+    """Return the piece that was recorded."""
+    if isinstance(recorded, str):
+        return recorded
+    return Piece(
+        recorded.text, channel=recorded.channel, usage=recorded.usage, finish=recorded.finish
+    )
+
+
+def fault_of(error: CompletionError) -> Fault:
+    """Return a fault as it is recorded; a class that is not ours by the nearest that is."""
+    ours = next(kind for kind in type(error).__mro__ if kind in _kinds().values())
+    told = {name: getattr(error, name, None) for name in _ATTRIBUTES}
+    return Fault(
+        kind=ours.__name__,
+        message=str(error),
+        text=error.text,
+        remedy=error.remedy,
+        attributes={name: value for name, value in told.items() if value is not None},
+    )
+
+
+def error_again(fault: Fault) -> CompletionError:
+    """Return the error that was recorded, ready to be raised."""
+    error = _kinds().get(fault.kind, CompletionError)(fault.message, text=fault.text)
+    error.remedy = fault.remedy
+    for name in _ATTRIBUTES:
+        if name in fault.attributes:
+            setattr(error, name, fault.attributes[name])
+    return error
+
+
+def _kinds() -> Mapping[str, type[CompletionError]]:
+    return {
+        name: kind
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, CompletionError)
+    }
