@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from os.path import commonprefix
 
 from reactext.graphemes import cut
 
@@ -18,12 +17,12 @@ _WIDTH = 200
 
 def nearest(text: str, others: Sequence[str]) -> str:
     """Return the text that has the longest beginning in common, the first of such."""
-    return max(others, key=lambda other: len(commonprefix([text, other])))
+    return max(others, key=lambda other: _shared(text, other))
 
 
 def difference(recorded: str, asked: str) -> str:
     """Return where two texts begin to differ, and a difference by lines, both bounded."""
-    at = len(commonprefix([recorded, asked]))
+    at = _shared(recorded, asked)
     line = recorded.count("\n", 0, at) + 1
     column = at - (recorded.rfind("\n", 0, at) + 1) + 1
     shown = [
@@ -38,6 +37,18 @@ def difference(recorded: str, asked: str) -> str:
     if left_out > 0:
         lines = [*lines[:_LINES], f"({left_out} more lines of difference are left out)"]
     return "\n".join(shown + lines)
+
+
+def _shared(left: str, right: str) -> int:
+    """Return how many characters two texts begin with in common."""
+    least, most = 0, min(len(left), len(right))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if left[least:middle] == right[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def _around(text: str, at: int) -> str:

@@ -39,7 +39,7 @@ class SetupError(ReactextError, ValueError):
 
 
 class ReplayMismatch(SetupError):
-    """What is asked of a recorded model is not what was recorded; the message shows how it differs."""
+    """What is asked of a recorded model is not what was recorded; the message shows the two."""
 
 
 class CompletionError(ReactextError):

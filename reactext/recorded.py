@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from pydantic import Field
+
 from reactext import errors
 from reactext.completion import Completion, Finish, ModelCard, Piece
 from reactext.errors import CompletionError
@@ -41,7 +43,7 @@ class Fault(Value):
     message: str
     text: str = ""
     remedy: str = ""
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, Any] = Field(default_factory=dict)
 
 
 class Recorded(Value):
@@ -52,7 +54,7 @@ class Recorded(Value):
 
     prompt: str
     stop: tuple[str, ...] = ()
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
     pieces: tuple[str | RecordedPiece, ...] = ()
     fault: Fault | None = None
     closed: bool = False

@@ -151,7 +151,13 @@ class ReplayModel:
         """Return the card of the model that was recorded."""
         return self._card
 
-    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
+    def complete(
+        self,
+        prompt: str,
+        *,
+        stop: Sequence[str],
+        options: Completion,  # noqa: ARG002 (they are those of the recording)
+    ) -> Iterator[str]:
         """Yield the pieces that were recorded for this prompt, and raise the fault if one was."""
         recorded = self._take(prompt)
         if recorded.stop != tuple(stop):
