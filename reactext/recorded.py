@@ -115,8 +115,9 @@ def error_again(fault: Fault) -> CompletionError:
     error = _kinds().get(fault.kind, CompletionError)(fault.message, text=fault.text)
     error.remedy = fault.remedy
     for name in _ATTRIBUTES:
-        if name in fault.attributes:
-            setattr(error, name, fault.attributes[name])
+        value = fault.attributes.get(name)
+        if value != getattr(error, name, None):
+            setattr(error, name, value)
     return error
 
 
