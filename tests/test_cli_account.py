@@ -87,9 +87,15 @@ def test_observations_of_several_actions_are_named(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("event", "shown"),
     [
-        (Observation(action_id="", tool="t", text="x" * 9999), f"{'x' * LONGEST} … (9999 charac"),
-        (Observation(action_id="", tool="t", text="\x1b[2J\r\x07[bold]x"), "← �[2J��[bold]x\n"),
-        (TextDelta(kind="thought", text="\x1b]0;title\x07:smile:"), "�]0;title�:smile:\n"),
+        (
+            Observation(action_id="", tool="t", text="x" * 9999),
+            f"{'x' * (LONGEST - 1)}… (9999 charac",
+        ),
+        (
+            Observation(action_id="", tool="t", text="\x1b[2J\r\x07[bold]x"),
+            r"← \x1b[2J\x0d\x07[bold]x",
+        ),
+        (TextDelta(kind="thought", text="\x1b]0;title\x07:smile:"), r"\x1b]0;title\x07:smile:"),
         (Correction(text="", problem="there is no Action"), "✗ there is no Action\n"),
         (
             finished(status="forced", reason="max_steps"),
@@ -154,4 +160,4 @@ def test_on_a_terminal() -> None:
     assert process.wait(30) == 0
     text = written.decode().replace("\r\n", "\n")
     assert "\x1b[2mso\x1b[0m\n" in text
-    assert text.count("one�[2J\n") == 1
+    assert text.count("one\\x1b[2J\n") == 1

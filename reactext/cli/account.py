@@ -13,14 +13,15 @@ from types import TracebackType
 from rich.console import Console
 
 from reactext.context import ExecutionContext, Finished
+from reactext.graphemes import cut
 from reactext.hooks import Event
 from reactext.models import Action, Correction, Observation, TextDelta
+from reactext.trace.visible import visible
 
 LONGEST = 600
 """Characters of an observation that are shown; all of it is in the context."""
 
 _STYLES = {"thought": "dim", "thinking": "dim italic", "answer": "none"}
-_INVISIBLE = {code: "�" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
 class Account:
@@ -80,7 +81,7 @@ class Account:
         self._blank = text[len(shown) :]
         if shown:
             console = self._answers if delta.kind == "answer" else self._told
-            console.out(_visible(shown), style=_STYLES[delta.kind], end="")
+            console.out(visible(shown), style=_STYLES[delta.kind], end="")
             console.file.flush()
             self._open = console
             self._streamed += text[: len(shown)]
@@ -90,12 +91,12 @@ class Account:
         name = f"{observation.tool}: " if self._several else ""
         text = observation.text.strip()
         if len(text) > LONGEST:
-            text = f"{text[:LONGEST]} … ({len(text)} characters)"
+            text = f"{cut(text, LONGEST)} ({len(text)} characters)"
         self._line(f"← {name}{text}", "green" if observation.status == "ok" else "red")
 
     def _line(self, text: str, style: str) -> None:
         self._end_line()
-        self._told.out(_visible(text), style=style)
+        self._told.out(visible(text), style=style)
 
     def _end_line(self) -> None:
         if self._open is not None:
@@ -106,18 +107,13 @@ class Account:
         on_screen = sys.stdout.isatty() and self._kind == "answer"
         self._end_line()
         if self._answer and context.answer and not (on_screen and self._is_shown(context.answer)):
-            print(_visible(context.answer) if sys.stdout.isatty() else context.answer, flush=True)
+            print(visible(context.answer) if sys.stdout.isatty() else context.answer, flush=True)
         if context.status != "finished":
             self._line(_outcome(context), "yellow")
         self._line(_figures(context, time.monotonic() - self._started), "dim")
 
     def _is_shown(self, answer: str) -> bool:
         return answer.strip() == self._streamed.strip()
-
-
-def _visible(text: str) -> str:
-    """Return the text without what would steer the terminal."""
-    return text.translate(_INVISIBLE)
 
 
 def _outcome(context: ExecutionContext) -> str:

@@ -10,11 +10,12 @@ from reactext.cli.exits import Guarded
 from reactext.cli.fetching import pull
 from reactext.cli.listing import models
 from reactext.cli.parsing import parse
+from reactext.cli.tracing import trace
 
 app = click.version_option(reactext.__version__)(
     Guarded(
         "reactext",
-        commands=[ask, render, parse, pull, models],
+        commands=[ask, render, parse, trace, pull, models],
         context_settings={"help_option_names": ["-h", "--help"]},
         help="Turns any model that can continue a text into an agent.",
         epilog="Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 no answer in the allowed steps, "
