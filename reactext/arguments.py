@@ -6,6 +6,8 @@ and the call as it should be.
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -42,7 +44,7 @@ def validate(tool: Tool, kwargs: Mapping[str, Any], args: Iterable[Any] = ()) ->
     for each in tool.parameters:
         if each.name not in named:
             if each.fills_default:
-                values[each.name] = each.default
+                values[each.name] = copy.deepcopy(each.default)
             continue
         value, problem = _fitted(each, named[each.name])
         if problem:
@@ -149,7 +151,7 @@ def _fault_text(parameter: Parameter, fault: Any) -> str:
     if not path and fault["type"].endswith(("_type", "_parsing", "_from_float")):
         return _misfit(parameter, fault["input"])
     said = fault["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    said = said.replace("Input should be", "must be", 1)
+    said = re.sub(r"^\w+ should ", "must ", said)
     if fault["type"] == "missing":
         return f"{parameter.name}{path} is missing"
     return f"{parameter.name}{path} {_lower(said)}, got {_shown(fault['input'])}"

@@ -5,7 +5,6 @@ It is made where the tool runs, so that a time limit holds for the writing of it
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import re
 import traceback
@@ -45,6 +44,8 @@ def outcome_of(
 def finished(value: Any) -> Any:
     """Return a value that is there: what an async function gives is waited for, here."""
     if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
+        import asyncio  # takes long to import, and few programs get here
+
         return asyncio.run(awaited(value))
     return value
 

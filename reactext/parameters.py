@@ -164,16 +164,16 @@ def _parameter(
     written: inspect.Parameter, annotation: Any, tool_name: str, described: str
 ) -> Parameter:
     untyped = annotation is inspect.Parameter.empty
-    default = written.default
-    fills_default = isinstance(default, FieldInfo)
     typed: Any = Any if untyped else annotation
-    if isinstance(default, FieldInfo):
-        typed = Annotated[typed, default]
+    if isinstance(written.default, FieldInfo):  # days: int = Field(3, description="…")
+        typed = Annotated[typed, written.default]
     adapter, schema = _adapter(typed, written.name, tool_name)
-    required = default is inspect.Parameter.empty
-    if isinstance(default, FieldInfo):
-        required = default.is_required()
-        default = None if required else default.get_default(call_default_factory=True)
+    default = written.default
+    described_default = _default_of_field(written, annotation)
+    fills_default = described_default is not None
+    if described_default is not None:
+        default = described_default.get_default(call_default_factory=True)
+    required = default is inspect.Parameter.empty or isinstance(default, FieldInfo)
     return Parameter(
         name=written.name,
         schema=schema,
@@ -182,8 +182,16 @@ def _parameter(
         type_text="" if untyped else type_text(_without_null(schema, required, default)),
         description=schema.get("description") or _remark(annotation) or described,
         adapter=adapter,
-        fills_default=fills_default and not required,
+        fills_default=fills_default,
     )
+
+
+def _default_of_field(written: inspect.Parameter, annotation: Any) -> FieldInfo | None:
+    """Return the field that holds the default, which the function itself then does not know."""
+    fields = [written.default]
+    if written.default is inspect.Parameter.empty and typing.get_origin(annotation) is Annotated:
+        fields += annotation.__metadata__
+    return next((e for e in fields if isinstance(e, FieldInfo) and not e.is_required()), None)
 
 
 def _adapter(typed: Any, name: str, tool_name: str) -> tuple[TypeAdapter[Any], dict[str, Any]]:
@@ -191,10 +199,11 @@ def _adapter(typed: Any, name: str, tool_name: str) -> tuple[TypeAdapter[Any], d
         adapter = TypeAdapter(typed)
         return adapter, json_schema(adapter)
     except PydanticUserError as error:
+        why = str(error).split("\n", 1)[0].rstrip(".")
         raise SetupError(
             f"parameter {name!r} of tool {tool_name!r} has the type {typed!r}, which no model can "
-            "write; use texts, numbers, lists, dicts, enums, dataclasses or pydantic models (what "
-            "the caller hands to the run comes as RunContext.deps)"
+            f"write ({why}); use texts, numbers, lists, dicts, enums, dataclasses or pydantic "
+            "models; what the caller hands to the run comes as RunContext.deps"
         ) from error
 
 

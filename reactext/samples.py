@@ -47,6 +47,12 @@ _NAMES = {
     "日期": "2025-03-12",
 }
 
+_COMMON = (
+    *_FORMATS.values(),
+    *("A1001", "1001", "12", "1", "12345", "123456", "a", "A", "ab", "AB", "abc", "ABC", "ABC-123"),
+    *("09:30", "2025-03", "2025", "+4712345678", "en-GB", "1.0.0", "#336699"),
+)
+
 
 def sample(schema: Schema, name: str = "") -> Any:
     """Return one value that the schema allows, as JSON has it; ``name`` says what it is for."""
@@ -81,11 +87,17 @@ def _typed(schema: Schema, name: str) -> Any:
 
 
 def _number(schema: Schema, usual: float) -> float:
-    step = schema.get("multipleOf", 1)
-    low = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf) + step)
-    high = schema.get("maximum", schema.get("exclusiveMaximum", math.inf) - step)
-    number: float = min(max(usual, low), high)
-    return math.ceil(number / step) * step if "multipleOf" in schema else number
+    low: Any = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf))
+    high: Any = schema.get("maximum", schema.get("exclusiveMaximum", math.inf))
+    if low < usual < high or usual in (schema.get("minimum"), schema.get("maximum")):
+        number: float = usual
+    elif math.isinf(low) or math.isinf(high):  # on the right side of its only bound
+        number = low + 1 if math.isinf(high) else high - 1
+    else:
+        number = (low + high) / 2
+    number = math.ceil(number) if isinstance(usual, int) else number
+    step = schema.get("multipleOf")
+    return math.ceil(number / step) * step if step else number
 
 
 def _array(schema: Schema, name: str) -> list[Any]:
@@ -106,9 +118,19 @@ def _object(schema: Schema) -> dict[str, Any]:
 
 def _text(schema: Schema, name: str) -> str:
     text = _FORMATS.get(schema.get("format", "")) or _named(name)
+    if "pattern" in schema:
+        text = _matching(schema["pattern"], text)
     shortest, longest = schema.get("minLength", 0), schema.get("maxLength")
     text = text if len(text) >= shortest else text.ljust(shortest, "x")
     return text[:longest]
+
+
+def _matching(pattern: str, text: str) -> str:
+    """Return a text that the pattern fits, if a common one does."""
+    try:
+        return next((each for each in (text, *_COMMON) if re.search(pattern, each)), text)
+    except re.error:  # a pattern of another dialect
+        return text
 
 
 def _named(name: str) -> str:

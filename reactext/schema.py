@@ -18,6 +18,7 @@ _FORMATS = {
     "date": 'date "YYYY-MM-DD"',
     "date-time": 'datetime "YYYY-MM-DDTHH:MM:SS"',
     "time": 'time "HH:MM:SS"',
+    "duration": 'duration "PT1H30M"',
 }
 _WORDS = {
     "string": "str",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from reactext.canonical import call_text, value_text
-from reactext.docstrings import read_docstring
+from reactext.docstrings import docstring_of, read_docstring
 from reactext.errors import SetupError
 from reactext.parameters import Parameter, RunContext, read_signature
 from reactext.samples import sample
@@ -134,7 +134,7 @@ def _made(function: Callable[..., Any], options: ToolOptions) -> Tool:
     name = given.pop("name", None) or getattr(function, "__name__", "")
     if not name or name == "<lambda>":
         raise SetupError(f"{function!r} has no name that a model could write; use tool(…, name=…)")
-    description, remarks = read_docstring(getattr(function, "__doc__", None) or "")
+    description, remarks = read_docstring(docstring_of(function))
     signature = read_signature(function, str(name), remarks)
     known = ToolOptions.__annotations__.keys()
     for each in given.keys() - known:
@@ -165,13 +165,13 @@ def _check_options(made: Tool) -> None:
         value = getattr(made, option)
         raise SetupError(f"{option} of tool {made.name!r} is {value!r}; {remedy}")
 
-    if made.timeout is not None and not made.timeout > 0:
+    if made.timeout is not None and not _is_number(made.timeout, above=0):
         refuse("timeout", "give seconds above 0, or math.inf for no limit")
-    if made.retries < 0:
+    if not _is_count(made.retries, 0):
         refuse("retries", "give 0 or more")
-    if made.max_concurrency is not None and made.max_concurrency < 1:
+    if made.max_concurrency is not None and not _is_count(made.max_concurrency, 1):
         refuse("max_concurrency", "give 1 or more, or None for no limit")
-    if made.max_observation_chars is not None and made.max_observation_chars < 100:
+    if made.max_observation_chars is not None and not _is_count(made.max_observation_chars, 100):
         refuse("max_observation_chars", "give 100 or more")
     if made.isolation not in ("thread", "process"):
         refuse("isolation", "give 'thread' or 'process'")
@@ -179,6 +179,14 @@ def _check_options(made: Tool) -> None:
         _check_importable(made)
     if made.example is not None and not _is_call(made.example, made.name):
         refuse("example", f"give one call on one line, like {example_call(made, own=False)}")
+
+
+def _is_number(value: Any, *, above: float) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > above
+
+
+def _is_count(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _check_importable(made: Tool) -> None:
