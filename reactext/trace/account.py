@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from reactext.canonical import call_text
 from reactext.models import Action
@@ -10,7 +10,7 @@ from reactext.trace.figures import Figures, figures, total
 from reactext.trace.values import Called, TracedRun, TracedStep
 from reactext.trace.visible import one_line, visible
 
-_COLUMNS = ("step", "queue", "prompt", "generation", "tools", "tokens in", "out", "cached")
+TABLE_COLUMNS = ("step", "queue", "prompt", "generation", "tools", "tokens in", "out", "cached")
 
 
 def account(run: TracedRun, *, width: int | None = 200) -> str:
@@ -41,30 +41,30 @@ def outcome(run: TracedRun) -> str:
 
 def step_table(run: TracedRun) -> str:
     """Return a table of what each step took: seconds, tokens, and how much was cached."""
-    parts = [figures(step) for step in run.steps]
-    rows = [[str(step.number), *cells(each)] for step, each in zip(run.steps, parts, strict=True)]
-    rows = [list(_COLUMNS), *rows, ["all", *cells(total(parts))]]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    rows = [TABLE_COLUMNS, *table_rows(run)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         for row in rows
     )
 
 
-def cells(given: Figures) -> Sequence[str]:
-    """Return figures as the cells of a row, "-" for what nobody told."""
+def table_rows(run: TracedRun) -> list[tuple[str, ...]]:
+    """Return the rows of the table, a step each and the sum last; "-" for what nobody told."""
+    parts = [figures(step) for step in run.steps]
+    return [
+        *((str(step.number), *_cells(each)) for step, each in zip(run.steps, parts, strict=True)),
+        ("all", *_cells(total(parts))),
+    ]
+
+
+def _cells(given: Figures) -> tuple[str, ...]:
     seconds = (given.queue, given.prompt, given.generation, given.tools)
-    share = given.cached_share
+    tokens = (given.prompt_tokens, given.completion_tokens)
     return (
         *("-" if each is None else f"{each:.2f}" for each in seconds),
-        *(
-            "-" if each is None else str(each)
-            for each in (
-                given.prompt_tokens,
-                given.completion_tokens,
-            )
-        ),
-        "-" if share is None else f"{share:.0%}",
+        *("-" if each is None else str(each) for each in tokens),
+        "-" if given.cached_share is None else f"{given.cached_share:.0%}",
     )
 
 
@@ -115,7 +115,8 @@ def _call(call: Called, width: int | None) -> Iterator[str]:
 
 def _ending(run: TracedRun, width: int | None) -> Iterator[str]:
     yield f"→ {one_line(outcome(run), width)}"
-    if run.answer is not None:
+    told = run.steps[-1].turn if run.steps else None
+    if run.answer is not None and (told is None or told.answer != run.answer):
         yield _entry("answer", run.answer, width, indent="")
 
 
