@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from reactext.canonical import call_text, value_text
 from reactext.coercion import coerced, fits
+from reactext.observing import error_text
 from reactext.samples import sample
+from reactext.schema import Schema
 from reactext.tools import Parameter, RunContext, Tool, example_call, folded, nearest
 
 
@@ -122,15 +124,22 @@ def _fitted(parameter: Parameter, value: Any) -> tuple[Any, str]:
             (changed, "") if fits(changed, parameter.schema) else (None, _misfit(parameter, value))
         )
     try:
-        return parameter.adapter.validate_python(value), ""
-    except ValidationError:
-        pass  # as it stands; perhaps in another form
-    except Exception as error:  # a validator is the caller's code
-        return None, f"{parameter.name} is refused: {type(error).__name__}: {error}"
-    try:
-        return parameter.adapter.validate_python(coerced(value, parameter.schema)), ""
+        return _adapted(parameter.adapter, value, parameter.schema), ""
     except ValidationError as error:
         return None, _explained(parameter, value, error)
+    except Exception as error:  # a validator is the caller's code
+        return None, f"{parameter.name} is refused: {error_text(error)}"
+
+
+def _adapted(adapter: TypeAdapter[Any], value: Any, schema: Schema) -> Any:
+    """Validate a value as it stands, or else in the form that its schema asks for."""
+    try:
+        return adapter.validate_python(value)
+    except ValidationError:
+        changed = coerced(value, schema)
+        if changed is value:
+            raise
+    return adapter.validate_python(changed)
 
 
 def _explained(parameter: Parameter, value: Any, error: ValidationError) -> str:

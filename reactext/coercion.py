@@ -73,7 +73,7 @@ def _coerced_branch(value: Any, schema: Schema) -> Any:
         return _listed(value, listed)
     match schema.get("type"):
         case "string":
-            return value_text(value) if isinstance(value, (bool, int, float)) else value
+            return _text(value)
         case "integer" | "number":
             return _number(value)
         case "boolean":
@@ -87,6 +87,15 @@ def _coerced_branch(value: Any, schema: Schema) -> Any:
             return _object(value, schema)
         case _:
             return value
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, (bool, int, float)):
+        return value
+    try:
+        return value_text(value)
+    except ValueError:  # a whole number of more digits than Python will write
+        return value
 
 
 def _listed(value: Any, listed: list[Any]) -> Any:

@@ -108,6 +108,36 @@ def _decoded(data: bytes) -> str:
     return f"(binary data, {len(data)} bytes)" if "\0" in text else text
 
 
+def error_text(error: BaseException, written: str = "") -> str:
+    """Write an exception for a model: its type and message, no traceback, no place of a file.
+
+    Of a path its last part stays, and the whole of one that the model itself has ``written``.
+    """
+    try:
+        message = clean_text(str(error)).strip()
+    except Exception:  # its __str__ is the caller's code
+        message = "(its message cannot be shown)"
+    name = type(error).__name__
+    return f"{name}: {_concealed(message, written)}" if message else name
+
+
+_PATH = re.compile(
+    r"""
+    (?<=['"]) /[^'"\n]*/ (?=[^/'"\n]+['"])          # '/srv/my data/' of a quoted path
+    | (?<![\w/.:]) / (?:[^\s/'"<>|]+/)+             # /srv/data/ of a bare one
+    | (?<!\w) [A-Za-z]: [\\/]+ (?:[^\\/\s'"]+[\\/]+)*  # C:\Users\ada\ of Windows
+    """,
+    re.VERBOSE,
+)
+
+
+def _concealed(message: str, written: str) -> str:
+    head, trace, tail = message.partition("Traceback (most recent call last)")
+    if trace:
+        message = f"{head}{tail.rstrip().rpartition(chr(10))[2]}"
+    return _PATH.sub(lambda found: found[0] if found[0] in written else "…/", message)
+
+
 def bounded(text: str, limit: int | None) -> tuple[str, bool]:
     """Return the text, and whether it was cut: its head and its tail, and what is left out."""
     if limit is None or len(text) <= limit:

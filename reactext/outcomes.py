@@ -6,13 +6,12 @@ It is made where the tool runs, so that a time limit holds for the writing of it
 from __future__ import annotations
 
 import inspect
-import re
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from reactext.observing import MOST_ITEMS, clean_text, observation_text
+from reactext.observing import MOST_ITEMS, clean_text, error_text, observation_text
 from reactext.tools import Retry
 
 Ending = Literal["ok", "error", "timeout", "cancelled", "skipped"]
@@ -75,38 +74,8 @@ def failed(error: BaseException, written: str = "") -> Outcome:
     return Outcome("error", error_text(error, written), _traceback(error), delay)
 
 
-def error_text(error: BaseException, written: str = "") -> str:
-    """Write an exception for a model: its type and message, no traceback, no place of a file.
-
-    Of a path its last part stays, and the whole of one that the model itself has ``written``.
-    """
-    try:
-        message = clean_text(str(error)).strip()
-    except Exception:  # its __str__ is the caller's code
-        message = "(its message cannot be shown)"
-    name = type(error).__name__
-    return f"{name}: {_concealed(message, written)}" if message else name
-
-
 def _traceback(error: BaseException) -> str:
     try:
         return clean_text("".join(traceback.format_exception(error)))
     except Exception:  # an exception's __str__, its cause's or its notes can raise
         return f"{type(error).__name__} (its traceback cannot be shown)"
-
-
-_PATH = re.compile(
-    r"""
-    (?<=['"]) /[^'"\n]*/ (?=[^/'"\n]+['"])          # '/srv/my data/' of a quoted path
-    | (?<![\w/.:]) / (?:[^\s/'"<>|]+/)+             # /srv/data/ of a bare one
-    | (?<!\w) [A-Za-z]: [\\/]+ (?:[^\\/\s'"]+[\\/]+)*  # C:\Users\ada\ of Windows
-    """,
-    re.VERBOSE,
-)
-
-
-def _concealed(message: str, written: str) -> str:
-    head, trace, tail = message.partition("Traceback (most recent call last)")
-    if trace:
-        message = f"{head}{tail.rstrip().rpartition(chr(10))[2]}"
-    return _PATH.sub(lambda found: found[0] if found[0] in written else "…/", message)
