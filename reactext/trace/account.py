@@ -14,7 +14,7 @@ TABLE_COLUMNS = ("step", "queue", "prompt", "generation", "tools", "tokens in", 
 
 
 def account(run: TracedRun, *, width: int | None = 200) -> str:
-    """Return what happened in a run, as text.
+    """Return what happened in a run, as text; `step_table` has the figures.
 
     With a ``width`` each thing stands on one line and is cut after so many characters, as a
     reader counts them; with None it is whole, line breaks and all. Control characters are
@@ -23,7 +23,7 @@ def account(run: TracedRun, *, width: int | None = 200) -> str:
     lines = [*_heading(run, width)]
     for step in run.steps:
         lines += ["", *_step(step, width)]
-    lines += ["", *_ending(run, width), "", step_table(run)]
+    lines += ["", *_ending(run, width)]
     return "\n".join(lines) + "\n"
 
 
