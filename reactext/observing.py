@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Set
+from collections import deque
+from collections.abc import Iterator, Mapping, Set, ValuesView
 from dataclasses import fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -59,7 +60,7 @@ def _plain(value: Any) -> Any:
         return {_key(key): _plain(each) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return _plain(value._asdict())
-    if isinstance(value, (list, tuple, range)):
+    if isinstance(value, (list, tuple, range, deque, ValuesView)):
         return [_plain(each) for each in value]
     if isinstance(value, (Set, Iterator)):
         return _gathered(value)
