@@ -15,6 +15,7 @@ from reactext.errors import CompletionError, SetupError
 from reactext.generation import force_answer, take_turn
 from reactext.guards import Limits, OnLimit, RepeatGuard, ReturnDirect, SetAside
 from reactext.hooks import AnswerNow, Event, FinishRun, Hook
+from reactext.logs import RunLog
 from reactext.models import Action, Observation, Turn
 from reactext.prompts import Prompts, Source
 from reactext.protocol import Protocol
@@ -151,6 +152,7 @@ class Engine:
             prompts=Prompts(prompts, protocol=protocol),
             protocol=protocol or Protocol(),
             hooks=(
+                RunLog(),
                 *hooks,
                 Limits(max_steps, max_seconds, max_tokens, max_tool_calls, on_limit),
                 ReturnDirect(),

@@ -11,7 +11,6 @@ import logging
 import re
 from typing import Any
 
-from reactext.canonical import call_text
 from reactext.hooks import Event, Hook, Moment
 from reactext.models import Action, Correction, Observation, Step, Turn
 
@@ -46,8 +45,7 @@ class RunLog(Hook):
                 _log(logging.INFO, moment, "turn_corrected", step=_number(moment))
                 _log(logging.DEBUG, moment, "turn_unreadable", text=event.text, why=event.problem)
             case Action():
-                call = call_text(event.tool, event.args, event.kwargs)
-                _log(logging.DEBUG, moment, "action", action_id=event.id, call=call)
+                _log(logging.DEBUG, moment, "action", action_id=event.id, call=event.text)
             case Observation():
                 _log(
                     logging.DEBUG,
@@ -75,12 +73,17 @@ class RunLog(Hook):
 
 
 def _log_step(moment: Moment, step: Step) -> None:
+    calls = (
+        # a name that is none of a tool's is a text of the model's
+        f"{each.tool if each.tool in moment.toolbox else 'unknown'}:{each.status}"
+        for each in step.observations
+    )
     _log(
         logging.INFO,
         moment,
         "step_done",
         step=len(moment.context.steps),
-        calls=",".join(f"{each.tool}:{each.status}" for each in step.observations),
+        calls=",".join(calls),
         answered=step.turn.answer is not None,
         prompt_tokens=step.usage.prompt_tokens,
         cached_tokens=step.usage.cached_tokens,
