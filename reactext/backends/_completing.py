@@ -31,10 +31,10 @@ def completing(
                     yield piece
             return
         except CompletionError as error:
-            if options.cancellation is not None and options.cancellation.cancelled:
-                return
             if not begun and patience.again(error):
                 continue
+            if options.cancellation is not None and options.cancellation.cancelled:
+                return
             error.text = "".join(came)
             raise
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import requests
@@ -16,12 +18,15 @@ import requests
 from reactext.backends._address import checked_header, checked_url, surroundings
 from reactext.backends._faults import fault
 from reactext.backends._reply import Reply, Timeouts
-from reactext.backends._trouble import CONNECTION_FAULTS, broken, unreached
+from reactext.backends._trouble import CONNECTION_FAULTS, unreached
 from reactext.backends._wire import WatchedAdapter, Wire, watching
 from reactext.cancellation import Cancellation
 from reactext.errors import CompletionError, ServerFault
 
-_LONGEST_ERROR = 1024 * 1024
+_LONGEST_REFUSAL = 1024 * 1024
+_REFUSAL = 5.0
+"""Seconds to wait for the words of a refusal, whose status is known already."""
+
 _CONNECTIONS = 64
 """So many wait for another request at most; more may be open."""
 
@@ -43,6 +48,7 @@ class Origin:
     ) -> None:
         self.url = checked_url(url)
         self.timeouts = timeouts
+        self._keep_alive = keep_alive
         self._remedy = remedy
         self._headers = {
             "Accept-Encoding": "identity",
@@ -61,14 +67,9 @@ class Origin:
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         """Return the JSON that the server answers with; raises `CompletionError`."""
-        limit = self.timeouts.ask
-        with self._send(Wire(), method, path, body, limit) as response:
-            try:
-                content = response.content
-            except CONNECTION_FAULTS as error:
-                raise broken(self.url, error, waited=limit) from error
-        if response.status_code != 200:
-            raise fault(response.status_code, content, url=self.url + path)
+        limits = replace(self.timeouts, first=self.timeouts.ask, gap=self.timeouts.ask)
+        with self._exchange(method, path, body, limits, None) as reply:
+            content = b"".join(reply.chunks())
         try:
             return json.loads(content)
         except ValueError as error:
@@ -78,30 +79,41 @@ class Origin:
                 status=200,
             ) from error
 
-    @contextlib.contextmanager
-    def stream(self, path: str, body: object, cancellation: Cancellation | None) -> Iterator[Reply]:
+    def stream(
+        self, path: str, body: object, cancellation: Cancellation | None
+    ) -> AbstractContextManager[Reply]:
         """Post the body and give the reply to be read; it is closed at the end of the block.
 
         A cancellation cuts the connection, from whichever thread it comes and whatever is
         waited for.
         """
+        return self._exchange("POST", path, body, self.timeouts, cancellation)
+
+    @contextlib.contextmanager
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        timeouts: Timeouts,
+        cancellation: Cancellation | None,
+    ) -> Iterator[Reply]:
         wire = Wire()
         forget = cancellation.on_cancel(wire.cut) if cancellation else None
         try:
-            with self._send(wire, "POST", path, body, self.timeouts.first) as response:
+            response = self._send(wire, method, path, body, timeouts)
+            reply = Reply(response, wire, url=self.url, timeouts=timeouts, reuse=self._keep_alive)
+            with contextlib.closing(reply):
                 if response.status_code != 200:
-                    wire.wait_at_most(self.timeouts.ask)
-                    raise _refusal(response, self.url + path)
-                reply = Reply(response, wire, url=self.url, timeouts=self.timeouts)
-                with contextlib.closing(reply):
-                    yield reply
+                    raise _refusal(response, reply, self.url + path)
+                yield reply
         finally:
             wire.release()
             if forget is not None:
                 forget()
 
     def _send(
-        self, wire: Wire, method: str, path: str, body: object, limit: float
+        self, wire: Wire, method: str, path: str, body: object, timeouts: Timeouts
     ) -> requests.Response:
         request = self._request(method, path, body)
         try:
@@ -109,11 +121,11 @@ class Origin:
                 return self._adapter.send(
                     request,
                     stream=True,
-                    timeout=(self.timeouts.connect, limit),
+                    timeout=(timeouts.connect, timeouts.first),
                     **self._surroundings,
                 )
         except CONNECTION_FAULTS as error:
-            raise unreached(self.url, error, waited=limit, remedy=self._remedy) from error
+            raise unreached(self.url, error, waited=timeouts.first, remedy=self._remedy) from error
 
     def _request(self, method: str, path: str, body: object) -> requests.PreparedRequest:
         key = (method, path)
@@ -127,13 +139,14 @@ class Origin:
         return request
 
 
-def _refusal(response: requests.Response, url: str) -> CompletionError:
+def _refusal(response: requests.Response, reply: Reply, url: str) -> CompletionError:
     """The error that an answer without success means."""
     content = b""
-    with contextlib.suppress(*CONNECTION_FAULTS):
-        for chunk in response.iter_content(8192):
+    reply.wait_at_most(_REFUSAL)
+    with contextlib.suppress(CompletionError):
+        for chunk in reply.chunks():
             content += chunk
-            if len(content) > _LONGEST_ERROR:
+            if len(content) > _LONGEST_REFUSAL:
                 break
     error = fault(response.status_code, content, url=url)
     error.retry_after = _seconds(response.headers.get("Retry-After"))

@@ -70,9 +70,9 @@ class LineDecoder:
 class EventDecoder:
     """Makes bytes into the data of server-sent events; comments and other fields are dropped.
 
-    The field ``error``, in which older llama.cpp servers tell of a fault, counts as data. Lines
-    from one that opens a JSON value or a page are one event: some servers answer a request for a
-    stream with one plain object, and some proxies with a page.
+    The field ``error``, in which older llama.cpp servers tell of a fault, counts as data that
+    holds it. Lines from one that opens a JSON value or a page are one event: some servers answer a
+    request for a stream with one plain object, and some proxies with a page.
     """
 
     def __init__(self) -> None:
@@ -101,9 +101,10 @@ class EventDecoder:
                 if self._data:
                     events.append(b"\n".join(self._data))
                     self._data = []
-            elif line.startswith((b"data:", b"error:")):
-                value = line[line.index(b":") + 1 :]
-                self._data.append(value[1:] if value.startswith(b" ") else value)
+            elif line.startswith(b"data:"):
+                self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+            elif line.startswith(b"error:"):
+                self._data.append(b'{"error":%s}' % line[6:])
             elif line.startswith((b"{", b"[", b"<")) and not self._data:
                 self._is_bare = True
                 self._data.append(line)

@@ -43,9 +43,16 @@ class Reply:
     """A reply that is being streamed; made by `Origin.stream`."""
 
     def __init__(
-        self, response: requests.Response, wire: Wire, *, url: str, timeouts: Timeouts
+        self,
+        response: requests.Response,
+        wire: Wire,
+        *,
+        url: str,
+        timeouts: Timeouts,
+        reuse: bool,
     ) -> None:
         self.url = url
+        self._reuse = reuse
         self._response = response
         self._wire = wire
         self._timeouts = timeouts
@@ -90,7 +97,8 @@ class Reply:
                 self._wire.read(1)
 
     def close(self) -> None:
-        """Leave the connection to the next request if all has arrived; else end it."""
-        if self._wire.has_all_arrived:
+        """Leave the connection to the next request if it may serve it; else end it."""
+        if self._reuse and self._wire.has_all_arrived:
+            self._wire.finish()
             self._response.raw.release_conn()
         self._response.close()

@@ -43,7 +43,10 @@ class Patience:
         self._faults = 0
 
     def again(self, error: CompletionError) -> bool:
-        """Wait as long as this fault asks for; False if it is to be reported instead."""
+        """Wait as long as this fault asks for; False if it is to be reported instead.
+
+        A cancellation ends the waiting, with False.
+        """
         policy = self._policy
         wait = min(policy.longest_wait, policy.wait * 2**self._waits)
         if error.retry_after is not None:

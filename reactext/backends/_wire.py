@@ -57,8 +57,14 @@ class Wire:
     @property
     def has_all_arrived(self) -> bool:
         """Whether no byte of the answer is left on its way."""
-        body = self.answer and self.answer.fp
-        return body is None or (isinstance(body, ArrivedBody) and body.ended)
+        if self.answer is None or self.answer.fp is None or self.answer.length == 0:
+            return True
+        return isinstance(self.answer.fp, ArrivedBody) and self.answer.fp.ended
+
+    def finish(self) -> None:
+        """Be done with the answer: its connection takes no other request before."""
+        if self.answer is not None:
+            self.answer.close()
 
     def wait_at_most(self, seconds: float) -> None:
         """Let the next read fail after so many seconds without a byte."""

@@ -30,7 +30,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 _MOST_STOPS = 4
 """The original API takes no more; the others are found on this side."""
 
-_AFTER_THE_END = 2.0
+_AFTER_THE_END = 0.5
 """Seconds to wait for the counts that may follow the end of the text."""
 
 
