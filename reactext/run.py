@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator, Iterator
 from threading import Timer
 from types import TracebackType
@@ -20,7 +21,9 @@ class Run(Iterator[Event]):
     leaving a ``with`` block, or `close`, ends the run too. ``context`` is the run as it stands.
     """
 
-    def __init__(self, state: RunState, events: Iterator[Event], deadline: float | None) -> None:
+    def __init__(
+        self, state: RunState, events: Generator[Event, None, None], deadline: float | None
+    ) -> None:
         self._state = state
         self._deadline = deadline
         self._events = self._watched(events)
@@ -53,7 +56,7 @@ class Run(Iterator[Event]):
     ) -> None:
         self.close()
 
-    def _watched(self, events: Iterator[Event]) -> Generator[Event, None, None]:
+    def _watched(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         """Run the loop, end it when cancelled, and let the hooks see everything."""
         state = self._state
         timer = _timer(self._deadline, state.cancellation)
@@ -78,14 +81,15 @@ class Run(Iterator[Event]):
                 hook.at_end(state.moment())
         yield Finished(context=state.context)
 
-    def _shown(self, events: Iterator[Event]) -> Iterator[Event]:
+    def _shown(self, events: Generator[Event, None, None]) -> Iterator[Event]:
         watchers = [
             hook for hook in self._state.setup.hooks if type(hook).on_event is not Hook.on_event
         ]
-        for event in events:
-            for hook in watchers:
-                hook.on_event(self._state.moment(), event)
-            yield event
+        with contextlib.closing(events):  # now, so that a step that was begun is kept
+            for event in events:
+                for hook in watchers:
+                    hook.on_event(self._state.moment(), event)
+                yield event
 
 
 def _timer(deadline: float | None, cancellation: Cancellation) -> Timer | None:
