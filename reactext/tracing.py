@@ -40,7 +40,7 @@ class _Running:
     steps: int = 0
     turn: Turn | None = None
     observations: dict[str, Observation] = field(default_factory=dict)
-    failed: bool = False
+    over: bool = False
 
 
 class Trace(Hook):
@@ -61,7 +61,7 @@ class Trace(Hook):
         self._directory = _is_directory(os.fspath(path), self._path)
         self._prompts = prompts
         self._runs: dict[tuple[str, float], _Running] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._warned = False
         place = self._path if self._directory else self._path.parent
         try:
@@ -166,9 +166,10 @@ class Trace(Hook):
         if running is None:
             return
         written = running.observations
-        if written.get(observation.action_id) != observation:
-            written[observation.action_id] = observation
-            self._write(moment, "observation", observation=_plain(observation))
+        with self._lock:  # what the run has made of a call comes after what the call itself said
+            if written.get(observation.action_id) != observation:
+                written[observation.action_id] = observation
+                self._write(moment, "observation", observation=_plain(observation))
 
     def _stepped(self, moment: Moment) -> None:
         """Write the end of each step that is new, and of its parts what was not written yet.
@@ -187,7 +188,7 @@ class Trace(Hook):
 
     def _write(self, moment: Moment, event: str, **facts: Any) -> None:
         running = self._runs.get(_key(moment))
-        if running is None or running.failed:  # a tool may return after its run has ended
+        if running is None:  # a tool may return after its run has ended
             return
         head = {
             "event": event,
@@ -198,9 +199,11 @@ class Trace(Hook):
         try:
             line = line_of({**head, **facts})
             with self._lock:
-                append(running.path, line)
+                if not running.over:
+                    append(running.path, line)
+                    running.over = event == "end"
         except (OSError, ValueError, RecursionError) as error:
-            running.failed = True
+            running.over = True
             self._warn(moment, running.path, error)
 
     def _warn(self, moment: Moment, path: Path, error: Exception) -> None:
@@ -227,7 +230,7 @@ def _number(moment: Moment) -> int:
 
 
 def _is_directory(given: str, path: Path) -> bool:
-    if path.is_dir() or path.is_file():
+    if path.exists():
         return path.is_dir()
     return given.endswith(("/", os.sep)) or not path.suffix
 

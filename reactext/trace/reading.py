@@ -209,6 +209,8 @@ class _Run:
             (each for each in reversed(self._steps.values()) if key in each.calls),
             self._latest(at),
         )
+        if step.ended is not None:  # a tool may return after its run has given it up
+            return
         call = step.calls.get(key) or Called(action=_written(step, observation))
         step.calls[key] = call.model_copy(update={"observation": observation, "ended": at})
 
