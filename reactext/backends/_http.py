@@ -59,10 +59,13 @@ class Origin:
         }
         self._adapter = WatchedAdapter(pool_maxsize=_CONNECTIONS)
         self._surroundings = surroundings(self.url)
+        self._wires: set[Wire] = set()
         self._prepared: dict[tuple[str, str], requests.PreparedRequest] = {}
 
     def close(self) -> None:
-        """Close the connections that wait for another request."""
+        """End what is being read, from whichever thread, and close the waiting connections."""
+        for wire in tuple(self._wires):
+            wire.cut()
         self._adapter.close()
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
@@ -99,6 +102,7 @@ class Origin:
         cancellation: Cancellation | None,
     ) -> Iterator[Reply]:
         wire = Wire()
+        self._wires.add(wire)
         forget = cancellation.on_cancel(wire.cut) if cancellation else None
         try:
             response = self._send(wire, method, path, body, timeouts)
@@ -109,6 +113,7 @@ class Origin:
                 yield reply
         finally:
             wire.release()
+            self._wires.discard(wire)
             if forget is not None:
                 forget()
 

@@ -69,7 +69,7 @@ class LlamaCppModel:
         self.close()
 
     def close(self) -> None:
-        """Close what is open; it may still be used."""
+        """End the completions that run and close all connections; it may still be used."""
         self._origin.close()
 
     def card(self) -> ModelCard:

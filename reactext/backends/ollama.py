@@ -73,7 +73,7 @@ class OllamaModel:
         self.close()
 
     def close(self) -> None:
-        """Close the connections that are kept for the next request; it may still be used."""
+        """End the completions that run and close all connections; it may still be used."""
         self._origin.close()
 
     def card(self) -> ModelCard:
