@@ -128,21 +128,21 @@ def _asked(asked: Asked) -> str:
     prompt = _text(asked.prompt) if asked.prompt is not None else "(its text was not traced)"
     return (
         f"<details><summary>what the model was sent ({size}) and wrote</summary>"
-        f'<div class="name">prompt, SHA-256 {escape(asked.sha256)}</div><pre>{prompt}</pre>'
-        f'<div class="name">text{", " + escape(asked.finish) if asked.finish else ""}</div>'
+        f'<div class="name">prompt, SHA-256 {_text(asked.sha256)}</div><pre>{prompt}</pre>'
+        f'<div class="name">text{", " + _text(asked.finish) if asked.finish else ""}</div>'
         f"<pre>{_text(asked.text)}</pre></details>"
     )
 
 
 def _folded(name: str, text: str) -> str:
-    return f"<details><summary>{escape(name)}</summary><pre>{_text(text)}</pre></details>"
+    return f"<details><summary>{_text(name)}</summary><pre>{_text(text)}</pre></details>"
 
 
 def _block(name: str, text: str, *, kind: str = "", prose: bool = False) -> str:
     if not text.strip():
         return ""
     face = ' class="prose"' if prose else ""
-    return f'<div class="name {kind}">{escape(name)}</div><pre{face}>{_text(text.strip())}</pre>'
+    return f'<div class="name {kind}">{_text(name)}</div><pre{face}>{_text(text.strip())}</pre>'
 
 
 def _text(text: str) -> str:

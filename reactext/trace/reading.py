@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -57,9 +58,9 @@ def _head(line: dict[str, Any] | None) -> tuple[str, str, float]:
     if line is None:
         raise TypeError("not an object")
     event, run_id, at = line["event"], line["run"], line["at"]
-    if not isinstance(event, str) or not isinstance(run_id, str):
-        raise TypeError(f"event {event!r} of run {run_id!r}")
-    return event, run_id, float(at)
+    if not 0 <= at < math.inf:
+        raise TypeError(f"{at!r} is no time")
+    return _checked(event, str), _checked(run_id, str), at
 
 
 @dataclass(slots=True)
