@@ -206,10 +206,8 @@ class _Run:
     def _observation(self, at: float, line: dict[str, Any]) -> None:
         observation = Observation(**line["observation"])
         key = observation.action_id
-        step = next(
-            (each for each in reversed(self._steps.values()) if key in each.calls),
-            self._latest(at),
-        )
+        begun = (step for step in reversed(self._steps.values()) if key in step.calls)
+        step = next(begun, None) or self._latest(at)
         if step.ended is not None:  # a tool may return after its run has given it up
             return
         call = step.calls.get(key) or Called(action=_written(step, observation))
