@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,12 +13,21 @@ from reactext.arguments import ArgumentError, call_arguments, validate
 from reactext.attempts import NOT_RUN, Progress, attempted
 from reactext.cancellation import Cancellation
 from reactext.canonical import call_text
+from reactext.errors import SetupError
 from reactext.gate import Gate, Place
 from reactext.models import Action, Observation, ObservationStatus
 from reactext.observing import bounded
 from reactext.outcomes import Outcome
 from reactext.places import launch_for
-from reactext.tools import RunContext, Tool, Toolbox, example_call, unknown_tool_text
+from reactext.tools import (
+    RunContext,
+    Tool,
+    Toolbox,
+    example_call,
+    is_count,
+    is_number,
+    unknown_tool_text,
+)
 
 ASKED_RETRIES = 2
 """So often a call is tried again because its tool raises `Retry`, if ``retries`` says no more."""
@@ -28,12 +38,24 @@ LONGEST_DELAY = 30.0
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """What holds for every call of an engine, where its tool says nothing else."""
+    """What holds for every call of an engine, where its tool says nothing else.
 
-    tool_timeout: float = 30.0
+    ``tool_timeout`` is in seconds; None is no limit, of it and of ``max_observation_chars``.
+    ``backoff`` are the seconds before a second attempt, more before a third. With ``debug`` the
+    model is shown tracebacks.
+    """
+
+    tool_timeout: float | None = 30.0
     max_observation_chars: int | None = 4000
     backoff: float = 0.5
     debug: bool = False
+
+    def __post_init__(self) -> None:
+        if self.tool_timeout is not None and not is_number(self.tool_timeout, above=0):
+            raise SetupError(f"tool_timeout={self.tool_timeout!r} must be seconds above 0, or None")
+        chars = self.max_observation_chars
+        if chars is not None and not is_count(chars, 100):
+            raise SetupError(f"max_observation_chars={chars!r} must be at least 100, or None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +130,8 @@ def _attempt(
     launch = launch_for(tool, positional, named, written, context)
     progress = Progress(lambda: gate.leave(place))
     limit = workshop.limits.tool_timeout if tool.timeout is None else tool.timeout
-    outcome = attempted(launch, progress, limit, context.cancellation)
+    seconds = math.inf if limit is None else limit
+    outcome = attempted(launch, progress, seconds, context.cancellation)
     if outcome.ending in ("timeout", "cancelled"):
         told.cancel(context.cancellation.reason or "time is up")
         gate.give_up(place)

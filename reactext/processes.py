@@ -48,6 +48,7 @@ def errand(
     tool: Tool, positional: list[Any], named: dict[str, Any], written: str, context: RunContext
 ) -> Errand:
     """Return what must be sent for a call of a tool."""
+    _refuse_in_second_import()
     place = (tool.function.__module__, tool.function.__qualname__)
     if tool.context_parameter is None:
         return Errand(*place, positional, named, written)
@@ -76,6 +77,15 @@ def check_importable(tool: Tool) -> None:
         raise _not_importable(tool, f"{module}.{place} is not there: {error}") from error
     if found is not tool.function:
         raise _not_importable(tool, f"{module}.{place} is something else")
+
+
+def _refuse_in_second_import() -> None:
+    """Raise SetupError in a tool's process that is only importing the caller's script."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SetupError(
+            "the process of a tool imports this script, and must not run it once more; put what "
+            'runs the engine under if __name__ == "__main__":'
+        )
 
 
 def _not_importable(tool: Tool, why: str) -> SetupError:

@@ -2,105 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import copy_context
 from functools import partial
 
-from reactext.attempts import wait_within
 from reactext.calls import CallLimits, Workshop, perform
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
 from reactext.models import Action, Observation
-from reactext.threads import CALLS, PATIENCE
-from reactext.tools import RunContext, Toolbox
+from reactext.pending import Pending
+from reactext.tools import RunContext, Toolbox, is_count
+
+__all__ = ["ActionRunner", "Around", "Pending", "Proceed"]
 
 Proceed = Callable[[Action], Observation]
 Around = Callable[[Action, RunContext, Proceed], Observation]
 """What is done around an action; ``proceed`` validates and runs the action that it is given."""
-
-_GRACE = 1.0
-"""So many seconds a cancelled call has to say how it ended, before it is spoken for."""
-
-
-class Pending:
-    """A call on its way; `result` waits for its observation."""
-
-    def __init__(
-        self, action: Action, context: RunContext, perform: Callable[[], Observation]
-    ) -> None:
-        self.action = action
-        self._run = context.cancellation
-        self._perform = perform
-        self._context = copy_context()
-        self._begun = False
-        self._observation: Observation | None = None
-        self._error: BaseException | None = None
-        self._ended = threading.Event()
-        self._lock = threading.Lock()
-        self._watchers: list[Callable[[], None]] = []
-
-    @property
-    def ended(self) -> bool:
-        """Whether `result` returns at once."""
-        return self._ended.is_set()
-
-    def launch(self) -> None:
-        """Begin, in a thread of its own."""
-        CALLS.submit(self._conduct)
-
-    def on_end(self, watcher: Callable[[], None]) -> None:
-        """Call the watcher when the call has ended, at once if it has."""
-        with self._lock:
-            if not self._ended.is_set():
-                self._watchers.append(watcher)
-                return
-        watcher()
-
-    def result(self) -> Observation:
-        """Wait for the observation; after a cancelling, not for long.
-
-        Raises what was raised around the action, by a hook; a tool's own exceptions are
-        observations.
-        """
-        woken = threading.Event()
-        forget = self._run.on_cancel(woken.set)
-        self.on_end(woken.set)
-        try:
-            while not self._ended.is_set() and not self._run.cancelled:
-                wait_within(woken, None if self._begun else PATIENCE)
-                if not self._begun:
-                    CALLS.hurry()
-            if self._begun and not self._ended.wait(_GRACE):
-                return self._unanswered("its work may still go on")
-        finally:
-            forget()
-        if self._error is not None:
-            raise self._error
-        return self._observation or self._unanswered("it was not run")
-
-    def _unanswered(self, how: str) -> Observation:
-        return Observation(
-            action_id=self.action.id,
-            tool=self.action.tool,
-            text=f"{self.action.tool} gave no result before the run was cancelled; {how}",
-            status="skipped",
-        )
-
-    def _conduct(self) -> None:
-        self._begun = True
-        try:
-            if not self._run.cancelled:
-                self._observation = self._context.run(self._perform)
-        except BaseException as error:  # of a hook: it is raised where the result is waited for
-            self._error = error
-        with self._lock:
-            self._ended.set()
-            watchers, self._watchers = self._watchers, []
-        for watcher in watchers:
-            watcher()
 
 
 class ActionRunner:
@@ -120,22 +38,16 @@ class ActionRunner:
         backoff: float = 0.5,
         debug: bool = False,
     ) -> None:
-        if tool_timeout is not None and not tool_timeout > 0:
-            raise SetupError(f"tool_timeout={tool_timeout!r} must be seconds above 0, or None")
-        if not isinstance(max_parallel, int) or max_parallel < 1:
+        if not is_count(max_parallel, 1):
             raise SetupError(f"max_parallel={max_parallel!r} must be a whole number of at least 1")
-        if max_observation_chars is not None and max_observation_chars < 100:
-            raise SetupError(
-                f"max_observation_chars={max_observation_chars!r} must be at least 100"
-            )
-        for tool in toolbox:
-            if tool.isolation == "process":
+        for each in toolbox:
+            if each.isolation == "process":
                 from reactext.processes import check_importable
 
-                check_importable(tool)
+                check_importable(each)
         self._max_parallel = max_parallel
-        seconds = math.inf if tool_timeout is None else tool_timeout
-        limits = CallLimits(seconds, max_observation_chars, backoff, debug)
+        self._alone = {each.name for each in toolbox if each.sequential}
+        limits = CallLimits(tool_timeout, max_observation_chars, backoff, debug)
         self._workshop = Workshop(toolbox, limits)
 
     def start(
@@ -167,34 +79,33 @@ class ActionRunner:
             else self._pending(each, run_context, around)
             for each in actions
         ]
-        alone = {each.name for each in self._workshop.toolbox if each.sequential}
-        group = _Group(
-            calls, set(early.values()), alone, self._max_parallel, run_context.cancellation
-        )
+        cancellation = run_context.cancellation
+        group = _Group(calls, set(early.values()), self._alone, self._max_parallel, cancellation)
         try:
             group.advance()
             for call in calls:
                 yield call.result()
         except BaseException:
             if not all(call.ended for call in calls):
-                run_context.cancellation.cancel("interrupted")
+                cancellation.cancel("interrupted")
             raise
 
     def _pending(self, action: Action, run_context: RunContext, around: Around | None) -> Pending:
         def proceed(inner: Action) -> Observation:
-            return perform(self._workshop, inner, run_context)
+            pending.at_work = True
+            try:
+                return perform(self._workshop, inner, run_context)
+            finally:
+                pending.at_work = False
 
         def conduct() -> Observation:
             if around is None:
                 return proceed(action)
             seen = around(action, run_context, proceed)
-            return (
-                seen
-                if seen.action_id == action.id
-                else seen.model_copy(update={"action_id": action.id})
-            )
+            return seen.model_copy(update={"action_id": action.id})
 
-        return Pending(action, run_context, conduct)
+        pending = Pending(action, run_context.cancellation, conduct)
+        return pending
 
 
 class _Group:

@@ -165,13 +165,13 @@ def _check_options(made: Tool) -> None:
         value = getattr(made, option)
         raise SetupError(f"{option} of tool {made.name!r} is {value!r}; {remedy}")
 
-    if made.timeout is not None and not _is_number(made.timeout, above=0):
+    if made.timeout is not None and not is_number(made.timeout, above=0):
         refuse("timeout", "give seconds above 0, or math.inf for no limit")
-    if not _is_count(made.retries, 0):
+    if not is_count(made.retries, 0):
         refuse("retries", "give 0 or more")
-    if made.max_concurrency is not None and not _is_count(made.max_concurrency, 1):
+    if made.max_concurrency is not None and not is_count(made.max_concurrency, 1):
         refuse("max_concurrency", "give 1 or more, or None for no limit")
-    if made.max_observation_chars is not None and not _is_count(made.max_observation_chars, 100):
+    if made.max_observation_chars is not None and not is_count(made.max_observation_chars, 100):
         refuse("max_observation_chars", "give 100 or more")
     if made.isolation not in ("thread", "process"):
         refuse("isolation", "give 'thread' or 'process'")
@@ -181,11 +181,13 @@ def _check_options(made: Tool) -> None:
         refuse("example", f"give one call on one line, like {example_call(made, own=False)}")
 
 
-def _is_number(value: Any, *, above: float) -> bool:
+def is_number(value: Any, *, above: float) -> bool:
+    """Whether a value is a number, and greater than this."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > above
 
 
-def _is_count(value: Any, least: int) -> bool:
+def is_count(value: Any, least: int) -> bool:
+    """Whether a value is a whole number, and at least this."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
