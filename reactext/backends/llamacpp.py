@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reactext.backends._completing import completing
-from reactext.backends._events import bursts, text_of, unfinished
+from reactext.backends._events import Event, bursts, text_of, unfinished
 from reactext.backends._family import frame_of_template, thinks
 from reactext.backends._http import Origin
 from reactext.backends._lines import EventDecoder
 from reactext.backends._once import Once
+from reactext.backends._replay import Line, Part, Replay
 from reactext.backends._reply import Reply, Timeouts
 from reactext.backends._retry import Retry
 from reactext.backends._usage import count, of_timings
@@ -23,6 +24,7 @@ from reactext.models import Usage
 KEY_VARIABLE = "LLAMA_API_KEY"
 
 _FINISHES: dict[str, Finish] = {"word": "stop", "eos": "eos", "limit": "length"}
+_AMID = "\nOb"
 # the last event would repeat the whole prompt otherwise; "stop" marks it as the last
 _FIELDS = ["content", "stop", "stop_type", "timings", "truncated"]
 
@@ -58,6 +60,8 @@ class LlamaCppModel:
         self._frame = frame
         self._retry = retry or Retry()
         self._properties = Once(self._ask_properties)
+        self._takes_parts = Once(self._ask_whether_parts_join)
+        self._replay = Replay()
 
     def __repr__(self) -> str:
         return f"LlamaCppModel({self._origin.url!r})"
@@ -102,14 +106,36 @@ class LlamaCppModel:
         """Yield the continuation piece by piece; see `CompletionModel`."""
         # an empty stop text would end everything at once
         stops = [text for text in stop if text]
-        body = _body(prompt, stops, options)
 
         @contextlib.contextmanager
         def begin() -> Iterator[Iterable[Piece]]:
-            with self._origin.stream("/completion", body, options.cancellation) as reply:
-                yield pieces(reply)
+            line = self._line(prompt)
+            body = _body(line.parts, stops, options)
+            try:
+                with self._origin.stream("/completion", body, options.cancellation) as reply:
+                    yield pieces(reply, line)
+            finally:
+                self._replay.remember(line)
 
         return completing(begin, stop=stops, options=options, retry=self._retry)
+
+    def _line(self, prompt: str) -> Line:
+        line = self._replay.line(prompt)
+        if len(line.parts) > 1 and not self._takes_parts():
+            return Line(prompt, [prompt], [len(prompt)])
+        return line
+
+    def _ask_whether_parts_join(self) -> bool:
+        """Whether a text amid tokens is itself; some tokenizers put a space before each text."""
+        try:
+            question = {"content": _AMID, "with_pieces": True}
+            answer = self._origin.ask("POST", "/tokenize", question)
+        except ServerFault:
+            return False
+        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        if not isinstance(tokens, list) or not all(isinstance(each, dict) for each in tokens):
+            return False
+        return "".join(text_of(each, "piece") for each in tokens) == _AMID
 
     def _ask_properties(self) -> dict[str, Any]:
         try:
@@ -122,9 +148,9 @@ class LlamaCppModel:
         return answer if isinstance(answer, dict) else {}
 
 
-def _body(prompt: str, stop: Sequence[str], options: Completion) -> dict[str, Any]:
+def _body(parts: list[Part], stop: Sequence[str], options: Completion) -> dict[str, Any]:
     body = {
-        "prompt": prompt,
+        "prompt": parts if len(parts) > 1 else parts[0],
         "n_predict": max(1, options.max_tokens),
         "temperature": options.temperature,
         "top_p": options.top_p,
@@ -140,9 +166,14 @@ def _body(prompt: str, stop: Sequence[str], options: Completion) -> dict[str, An
     return {name: value for name, value in body.items() if value is not None}
 
 
-def pieces(reply: Reply) -> Iterator[Piece]:
-    """Read the events of a reply; one that says ``stop`` must end them."""
+def pieces(reply: Reply, line: Line) -> Iterator[Piece]:
+    """Read the events of a reply; one that says ``stop`` must end them.
+
+    The tokens that are told along with the text are added to the line.
+    """
     for events in bursts(reply, EventDecoder()):
+        for event in events:
+            line.extend(text_of(event, "content"), _tokens(event))
         text = "".join([text_of(event, "content") for event in events])
         last = events[-1]
         usage = _usage(last)
@@ -154,6 +185,11 @@ def pieces(reply: Reply) -> Iterator[Piece]:
     raise unfinished(reply.url, "an event with stop: true")
 
 
-def _usage(event: dict[str, Any]) -> Usage | None:
+def _tokens(event: Event) -> list[int]:
+    tokens = event.get("tokens")
+    return [token for token in tokens if type(token) is int] if isinstance(tokens, list) else []
+
+
+def _usage(event: Event) -> Usage | None:
     timings = event.get("timings")
     return of_timings(timings) if isinstance(timings, dict) else None
