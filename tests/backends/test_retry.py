@@ -1,0 +1,67 @@
+"""When a completion is asked for again, and when it is reported."""
+
+from __future__ import annotations
+
+import pytest
+
+from reactext.backends import NEVER, Retry
+from reactext.backends._retry import Patience
+from reactext.cancellation import Cancellation
+from reactext.errors import (
+    CompletionError,
+    ContextOverflow,
+    ModelMissing,
+    ServerBusy,
+    ServerFault,
+    ServerUnreachable,
+    SetupError,
+    StreamCut,
+)
+
+AT_ONCE = Retry(attempts=3, wait=0, longest_wait=0, busy_seconds=1000)
+
+
+def tries(policy: Retry, error: CompletionError, most: int = 10) -> int:
+    """How often a completion that always fails so is tried."""
+    patience = Patience(policy, None)
+    return next((n for n in range(1, most) if not patience.again(error)), most)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ServerUnreachable("x"), 3),
+        (StreamCut("x"), 3),
+        (ServerFault("x", status=500), 3),
+        (ServerFault("x", status=400), 1),
+        (ServerFault("x"), 1),
+        (ModelMissing("x"), 1),
+        (ContextOverflow("x"), 1),
+        (ServerBusy("x"), 10),
+    ],
+)
+def test_tries_by_class_of_fault(error: CompletionError, expected: int) -> None:
+    assert tries(AT_ONCE, error) == expected
+    assert tries(NEVER, error) == 1
+
+
+def test_a_busy_server_is_waited_for_no_longer_than_asked() -> None:
+    assert tries(Retry(wait=0.001, busy_seconds=0.0005), ServerBusy("x")) == 1
+    late = ServerBusy("x")
+    late.retry_after = 1000
+    assert tries(Retry(wait=0, busy_seconds=100), late) == 1
+
+
+def test_the_time_that_the_server_asks_for_is_waited() -> None:
+    """Seen by its cancellation, which ends the waiting."""
+    cancellation = Cancellation()
+    cancellation.cancel()
+    error = ServerUnreachable("x")
+    error.retry_after = 1000
+    assert not Patience(AT_ONCE, cancellation).again(error)
+
+
+@pytest.mark.parametrize("options", [{"attempts": 0}, {"wait": -1}, {"busy_seconds": -1}])
+def test_policies_that_cannot_be(options: dict[str, int]) -> None:
+    with pytest.raises(SetupError):
+        Retry(**options)
