@@ -48,3 +48,10 @@ def test_no_such_file(tmp_path: Path) -> None:
     result = trace(str(tmp_path / "none.jsonl"))
     assert result.exit_code == 2
     assert "none.jsonl" in result.output
+
+
+def test_a_file_that_is_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("milk, bread\n", encoding="utf-8")
+    result = trace(str(tmp_path / "notes.txt"))
+    assert result.exit_code == 2
+    assert "tells of no run" in result.output

@@ -7,6 +7,8 @@ from typing import TextIO
 
 import click
 
+from reactext.errors import SetupError
+
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
@@ -28,6 +30,8 @@ def trace(file: Path, width: int, full: bool, html: TextIO | None) -> None:
     from reactext.trace import account, page, read_trace, step_table
 
     runs = read_trace(file)
+    if not runs:
+        raise SetupError(f"{str(file)!r} tells of no run; is it a file that Trace has written?")
     if html is not None:
         html.write(page(runs))
         return
