@@ -24,18 +24,25 @@ LONGEST = 600
 _STYLES = {"thought": "dim", "thinking": "dim italic", "answer": "none"}
 
 
+class _Screen(Console):
+    """A console that says when nobody reads it any more, where rich would end the process."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 class Account:
     """Shows each event as it comes; it remembers only where the cursor is."""
 
     def __init__(self, *, quiet: bool = False, answer: bool = True) -> None:
-        self._told = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
-        self._answers = Console(quiet=not answer or not sys.stdout.isatty(), highlight=False)
+        self._told = _Screen(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+        self._answers = _Screen(quiet=not answer or not sys.stdout.isatty(), highlight=False)
         self._answer = answer
         self._started = time.monotonic()
         self._wait = self._told.status("loading the model and reading the task", spinner="dots")
         self._kind = ""
         self._blank = ""
-        self._open: Console | None = None
+        self._open: _Screen | None = None
         self._awaited: set[str] = set()
         self._several = False
         self._streamed = ""

@@ -14,6 +14,7 @@ import click
 from reactext.cli.exits import Exit
 from reactext.cli.fetching import fetched
 from reactext.cli.loading import object_at, tools_from
+from reactext.context import Finished
 
 if TYPE_CHECKING:
     from reactext.cli.account import Account
@@ -129,11 +130,11 @@ def _model(spec: str | None) -> Any:
 
 
 def _follow(run: Run, account: Account) -> None:
-    """Show the run to its end. Ctrl-C ends it at the model; the second time, at once."""
+    """Show the run to its end. Ctrl-C ends it at the model, and what was done is kept."""
     try:
         for event in run:
             account.show(event)
     except KeyboardInterrupt:  # between two events: inside of one, the run sees to it
         run.cancel("interrupted")
-        for event in run:
-            account.show(event)
+        run.close()
+        account.show(Finished(context=run.context))
