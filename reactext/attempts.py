@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import math
 import threading
 from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
 from reactext.cancellation import Cancellation
-from reactext.outcomes import Outcome
+from reactext.outcomes import Outcome, failed
 from reactext.threads import PATIENCE
 
 NOT_RUN = Outcome("skipped", "was not run: the run was cancelled")
-
-_SLICE = 0.5 if os.name == "nt" else None
-"""On Windows a thread that waits does not see Ctrl-C until the wait is over."""
-
-
-def wait_within(event: threading.Event, seconds: float | None) -> None:
-    """Wait for an event, perhaps not as long as asked: look at what it stands for, and again."""
-    event.wait(seconds if _SLICE is None else min(_SLICE, seconds or _SLICE))
 
 
 class Progress:
@@ -79,7 +71,11 @@ def attempted(launch: Launch, progress: Progress, limit: float, run: Cancellatio
     """Launch the work and wait for it, ``limit`` seconds from its start or until cancelled."""
     forget = run.on_cancel(progress.changed.set)
     try:
-        running = launch(progress)
+        try:
+            running = launch(progress)
+        except RuntimeError as error:  # the system has no thread to give
+            progress.finish(failed(error))
+            return failed(error)
         while True:
             progress.changed.clear()
             outcome = progress.outcome or _expired(progress, running, limit, run)
@@ -87,7 +83,7 @@ def attempted(launch: Launch, progress: Progress, limit: float, run: Cancellatio
                 return outcome
             if progress.started_at is not None:
                 left = progress.started_at + limit - monotonic()
-                wait_within(progress.changed, None if limit == float("inf") else max(0.0, left))
+                progress.changed.wait(None if left == math.inf else max(0.0, left))
             else:
                 progress.changed.wait(PATIENCE)
                 if progress.started_at is None and progress.outcome is None:

@@ -28,6 +28,9 @@ from reactext.tools import RunContext, Tool
 _SPAWN = multiprocessing.get_context("spawn")
 _BEGUN = "begun"
 
+_REAPING = threading.Lock()
+"""Starting a process reaps those that have ended, and two must not reap the same one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Errand:
@@ -143,7 +146,8 @@ class _InProcess:
         with self._lock:
             if self._stopped:
                 return Outcome("cancelled")
-            process.start()
+            with _REAPING:
+                process.start()
             self._process = process
         theirs.close()
         try:
@@ -151,10 +155,7 @@ class _InProcess:
         finally:
             with self._lock:
                 self._process = None
-                process.join(0.2)
-                _kill(process)
-            process.join()
-            process.close()
+            _reap(process)
             ours.close()
 
     def _heard(self, ours: Any) -> Outcome:
@@ -166,10 +167,20 @@ class _InProcess:
         return said if isinstance(said, Outcome) else self._died()
 
     def _died(self) -> Outcome:
-        self._process.join(2.0)
-        code = self._process.exitcode
+        with _REAPING:
+            self._process.join(2.0)
+            code = self._process.exitcode
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return Outcome("error", f"the process of the tool ended without a result ({how})")
+
+
+def _reap(process: Any) -> None:
+    """Let a process that has spoken end by itself, but not for long."""
+    process.join(0.2)
+    _kill(process)
+    with _REAPING:
+        process.join()
+        process.close()
 
 
 def _kill(process: Any) -> None:

@@ -90,6 +90,7 @@ class Threads:
         except RuntimeError:  # the system has no thread to give, or the interpreter is ending
             self._count -= 1
             if not self._count:
+                self._queue.pop()
                 raise
 
     def _serve(self) -> None:
