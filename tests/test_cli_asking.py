@@ -88,7 +88,8 @@ def test_the_answer_and_the_account(place: Path) -> None:
     result = ask("answering")
     assert (result.exit_code, result.stdout) == (0, "17 * 23 is 391.\n")
     assert result.stderr.startswith(
-        'I need the product.\n→ calculator(expression="17 * 23")\n← 391\nI know the answer.\n2 steps'
+        'I need the product.\n→ calculator(expression="17 * 23")\n'
+        "← 391\nI know the answer.\n2 steps"
     )
 
 
@@ -121,6 +122,17 @@ def test_the_last_allowed_step(place: Path) -> None:
     assert result.exit_code == 3
     assert "391" in result.stdout
     assert "not finished (max_steps" in result.stderr
+
+
+def test_a_tool_that_nobody_approves(place: Path) -> None:
+    result = ask("answering", "--approve", "calc*")
+    assert "← This call was not allowed" in result.stderr
+
+
+def test_a_run_is_traced(place: Path) -> None:
+    ask("answering", "--trace", "run.jsonl")
+    shown = CliRunner().invoke(app, ["trace", "run.jsonl"]).stdout
+    assert "answer: 17 * 23 is 391." in shown
 
 
 def test_a_server_that_fails_in_mid_run(place: Path) -> None:
