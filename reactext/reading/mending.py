@@ -1,0 +1,238 @@
+"""Writes the damaged text of a call or a value as the well-formed text that was meant.
+
+    {'city': “Faro”， unit: c   becomes   {"city": "Faro", unit: c}
+
+Strings become JSON strings, full-width punctuation ASCII, comments go, commas and closers that are
+missing come. Bare words stay, for the grammar to read. What is no value is left as it is, so that
+the grammar refuses it: nothing is invented.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from reactext.reading.strings import CLOSING, QUOTES, decoded, ends_string, quoted
+from reactext.reading.tracking import CLOSERS, MAX_DEPTH, OPENERS, TooMuchError
+
+_TWINS = str.maketrans("，：＝；＋－．０１２３４５６７８９　、", ",:=;+-.0123456789 ,")
+_PLAIN = re.compile(rf"[^{re.escape(QUOTES)}(\[{{（［｛【)\]}}）］｝】#/]+")
+_COMMENT = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*|#[^\n]*")
+_TRIPLE = ('"""', "'''")
+_ENDS_VALUE = re.compile(r"[\w\"\])}]\Z")
+_KEY_FOLLOWS = re.compile(r"\s*(?:[^\W\d]\w{0,60}\s{0,8}[:=：＝](?!/)|[\"'“‘\[{(])")
+_PREFIX = re.compile(r"(?<![\w\"])([rRbBuUfF]{1,2})\Z")
+
+
+_COLON = re.compile(r"[ \t\r\n]{0,100}[:：]")
+_STRING_OR_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|\s+')
+_STRING_OR_EDGE = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")| ?([,=:()\[\]{}]) ?')
+
+
+def _packed(text: str) -> str:
+    """Leave out the blanks between the parts; within bare words, all become one blank."""
+    spaced = _STRING_OR_BLANKS.sub(lambda found: found[1] or " ", text.strip())
+    return _STRING_OR_EDGE.sub(lambda found: found[1] or found[2], spaced)
+
+
+class UnmendableError(Exception):
+    """The text cannot be meant as a value; ``str`` of it says why, to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """The text as it was meant, and what had to be tolerated."""
+
+    text: str
+    repairs: tuple[str, ...]
+    cut_in_string: bool = False
+
+
+def mend(text: str) -> Mended:
+    """Return the well-formed text that was meant. Raises `UnmendableError`."""
+    return _Mender(text).mended()
+
+
+@dataclass(slots=True)
+class _Mender:
+    text: str
+    here: int = 0
+    written: list[str] = field(default_factory=list)
+    stack: list[str] = field(default_factory=list)
+    repairs: dict[str, None] = field(default_factory=dict)
+    cut_in_string: bool = False
+    doubled: int = 0
+
+    def mended(self) -> Mended:
+        while self.here < len(self.text):
+            self._step()
+        if self.stack:
+            self._repaired("missing closer")
+            self.written += reversed(self.stack)
+        return Mended(_packed("".join(self.written)), tuple(self.repairs), self.cut_in_string)
+
+    def _repaired(self, name: str) -> None:
+        self.repairs[name] = None
+
+    def _step(self) -> None:
+        plain = _PLAIN.match(self.text, self.here)
+        if plain is not None:
+            self.here = plain.end()
+            self._plain(plain[0])
+            return
+        character = self.text[self.here]
+        if character in "#/":
+            self._slash(character)
+        elif character in OPENERS:
+            self._open(character)
+        elif character in CLOSERS:
+            self._close(character)
+        else:
+            self._quote(character)
+
+    def _plain(self, text: str) -> None:
+        ascii_text = text.translate(_TWINS)
+        if ascii_text != text and not text.isascii():
+            self._repaired("full-width punctuation")
+        self.written.append(ascii_text)
+
+    def _before(self) -> str:
+        """The last characters that were written, blanks aside."""
+        tail = ""
+        for piece in reversed(self.written):
+            tail = (piece[-40:] + tail)[-40:]
+            if tail.strip():
+                break
+        return tail.rstrip()
+
+    def _slash(self, character: str) -> None:
+        comment = _COMMENT.match(self.text, self.here)
+        before = self.text[self.here - 1 : self.here]
+        between = self._before()[-1:] in tuple(',([{"])}') or not self.written
+        if comment is not None and between and (before == "" or before.isspace() or before in ",([{"):
+            if character == "#" and comment[0][1:2].strip() and self.stack[-1:] == [")"]:
+                self.written.append(character)
+                self.here += 1
+                return
+            self._repaired("comment")
+            self.here = comment.end()
+            return
+        self.written.append(character)
+        self.here += 1
+
+    def _comma_if_missing(self, *, key: bool = True) -> None:
+        if not self.stack or not self.written:
+            return
+        before = self._before()
+        if before[-1:] == '"' and self.stack[-1] == ")" and not key:
+            return
+        if before[-1:] in ('"', "]", "}"):
+            self._repaired("missing comma")
+            self.written.append(", ")
+
+    def _open(self, character: str) -> None:
+        if character != "(" and OPENERS[character] != "]":
+            self._comma_if_missing()
+        if character not in "([{":
+            self._repaired("full-width punctuation")
+        if character == "{" and self.text.startswith("{{", self.here):
+            self.doubled += 1
+            self._repaired("doubled braces")
+            self.here += 1
+        closer = OPENERS[character]
+        self.stack.append(closer)
+        if len(self.stack) > MAX_DEPTH:
+            raise TooMuchError(f"more than {MAX_DEPTH} brackets are open at once")
+        self.written.append({")": "(", "]": "[", "}": "{"}[closer])
+        self.here += 1
+
+    def _close(self, character: str) -> None:
+        closer = CLOSERS[character]
+        if character not in ")]}":
+            self._repaired("full-width punctuation")
+        if closer == "}" and self.doubled and self.text.startswith("}}", self.here):
+            self.doubled -= 1
+            self.here += 1
+        self.here += 1
+        if closer not in self.stack:
+            if not self.stack:
+                self.written.append(closer)
+            return
+        while self.stack:
+            top = self.stack.pop()
+            self.written.append(top)
+            if top == closer:
+                break
+            self._repaired("missing closer")
+
+    def _quote(self, character: str) -> None:
+        if character not in CLOSING or not self._is_value_due():
+            self.written.append(character)
+            self.here += 1
+            return
+        prefix = self._prefix()
+        opening = self.text[self.here : self.here + 3]
+        is_triple = opening in _TRIPLE
+        start = self.here + (3 if is_triple else 1)
+        end, after = self._triple_end(start, opening) if is_triple else self._end(start, character)
+        body = self.text[start:end]
+        value = body if "r" in prefix else decoded(body)
+        if "f" in prefix and "{" in value:
+            raise UnmendableError("an f-string with variables is an argument; write the text itself")
+        if character != '"' or is_triple:
+            self._repaired("quotes")
+        elif "\n" in body:
+            self._repaired("raw line break in a string")
+        self._comma_if_missing(key=_COLON.match(self.text, after) is not None)
+        self.written.append(quoted(value))
+        self.here = after
+        rest = _KEY_FOLLOWS.match(self.text, after)
+        if rest is not None and self.stack and rest[0].strip()[0] not in "\"'“‘[{(":
+            self._repaired("missing comma")
+            self.written.append(",")
+
+    def _is_value_due(self) -> bool:
+        """A quote opens a string unless it stands inside of a word or after one."""
+        before = self._before()
+        if not before or before[-1] in '([{,=:+"]})|;':
+            return True
+        return _PREFIX.search(before) is not None and not self.text[self.here - 1].isspace()
+
+    def _prefix(self) -> str:
+        last = self.written[-1] if self.written else ""
+        found = _PREFIX.search(last)
+        if found is None:
+            return ""
+        self.written[-1] = last[: found.start()]
+        return found[1].lower()
+
+    def _triple_end(self, start: int, opening: str) -> tuple[int, int]:
+        end = self.text.find(opening, start)
+        while end > 0 and self.text[end - 1] == "\\":
+            end = self.text.find(opening, end + 1)
+        if end < 0:
+            return self._cut(start)
+        return end, end + 3
+
+    def _end(self, start: int, quote: str) -> tuple[int, int]:
+        closing = CLOSING[quote]
+        pattern = _NEXT[closing]
+        here = start
+        while (found := pattern.match(self.text, here)) is not None:
+            after = found.end()
+            if ends_string(self.text, after, final=True):
+                return after - 1, after
+            self._repaired("unescaped quote")
+            here = after
+        return self._cut(start)
+
+    def _cut(self, start: int) -> tuple[int, int]:
+        self.cut_in_string = True
+        self._repaired("missing quote")
+        return len(self.text), len(self.text)
+
+
+_NEXT = {
+    closing: re.compile(rf"[^\\{closing}]*(?:\\[\s\S][^\\{closing}]*)*{closing}")
+    for closing in set(CLOSING.values())
+}

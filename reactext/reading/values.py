@@ -1,0 +1,89 @@
+"""The values of arguments: what was written without quotes, and what it is taken for."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from reactext.reading.strings import _WINDOWS_PATH
+
+
+class Bare(str):
+    """A value written without quotes; `plain` says what it is: a number, a literal or text."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Code where a value is due: a call or a variable. ``kind`` says which, to the model."""
+
+    kind: str
+    text: str
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Arguments as they were written: positional ones, and named ones in order."""
+
+    args: list[Any] = field(default_factory=list)
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+_LITERALS = {
+    "true": True, "false": False, "null": None, "none": None, "nil": None, "undefined": None,
+}  # fmt: skip
+_INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,300}(?:_\d{3})*)\Z")
+_DECIMAL = re.compile(r"[+-]?(?:\d{1,300}\.\d{0,300}|\.\d{1,300}|\d{1,300})(?:[eE][+-]?\d{1,3})?\Z")
+
+
+def plain(value: Any) -> Any:
+    """Return a value without `Bare` in it: numbers and literals as such, the rest as text."""
+    if isinstance(value, Bare):
+        return _scalar(str(value))
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    return value
+
+
+def _scalar(text: str) -> Any:
+    lowered = text.lower()
+    if lowered in _LITERALS:
+        return _LITERALS[lowered]
+    if _INTEGER.match(text):
+        return int(text.replace("_", ""))
+    if _DECIMAL.match(text) and not re.match(r"[+-]?0\d", text):
+        return float(text)
+    return text
+
+
+def expression_in(value: Any) -> Expression | None:
+    """Return the first code that stands in a value, at any depth, or None."""
+    if isinstance(value, Expression):
+        return value
+    inner: list[Any] = []
+    if isinstance(value, list):
+        inner = value
+    elif isinstance(value, dict):
+        inner = list(value.values())
+    return next((found for each in inner if (found := expression_in(each)) is not None), None)
+
+
+def strict_json(text: str) -> Any:
+    """Read JSON as it should be, raw line breaks allowed. Raises ValueError.
+
+    A text in which a Windows path has single backslashes is refused, as they are no escapes.
+    """
+    if "\\" in text and _PATH_INSIDE.search(text):
+        raise ValueError("a path with single backslashes")
+    try:
+        return json.loads(text, strict=False)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+_PATH_INSIDE = re.compile(r"[\"'](?:[A-Za-z]:\\[^\\/\"]|\\\\[\w.$-]+\\[^\\\"])")
