@@ -15,8 +15,8 @@ from reactext import (
     Correction,
     Engine,
     ExecutionContext,
-    FinishRun,
     Finished,
+    FinishRun,
     Hook,
     LimitReached,
     Moment,
@@ -96,7 +96,7 @@ def test_the_stream_tells_everything_in_order() -> None:
     told = "".join(e.text for e in events if isinstance(e, TextDelta) and e.kind == "answer")
     assert told == "709000"
     thoughts = [e.text for e in events if isinstance(e, TextDelta) and e.kind == "thought"]
-    assert "".join(thoughts).split() == "I look it up. I know the answer.".split()
+    assert "".join(thoughts).split() == ["I", "look", "it", "up.", "I", "know", "the", "answer."]
 
 
 def test_nothing_is_asked_before_the_first_event() -> None:
