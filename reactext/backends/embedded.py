@@ -78,6 +78,12 @@ class EmbeddedModel:
         """Return what the model is, after loading it."""
         return self._running().card().model_copy(update={"name": self.name})
 
+    def server(self) -> str:
+        """Say what runs the model, after loading it."""
+        self._running()
+        version = _llama().__version__
+        return f"llama.cpp in this process (xllamacpp {version})"
+
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text as part of a prompt."""
         return self._running().count_tokens(text)

@@ -90,6 +90,12 @@ class LlamaCppModel:
             thinks=thinks(template),
         )
 
+    def server(self) -> str:
+        """Say which server this is; raises `CompletionError` when it cannot be asked."""
+        self._origin.ask("GET", "/health")
+        build = text_of(self._properties(), "build_info") or "(no version told)"
+        return f"llama.cpp {build} at {self._origin.url}"
+
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text as part of a prompt."""
         answer = self._origin.ask("POST", "/tokenize", {"content": text})

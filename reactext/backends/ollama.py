@@ -86,6 +86,12 @@ class OllamaModel:
             thinks=known.thinks,
         )
 
+    def server(self) -> str:
+        """Say which server this is; raises `CompletionError` when it cannot be asked."""
+        answer = self._origin.ask("GET", "/api/version")
+        version = text_of(answer, "version") if isinstance(answer, dict) else ""
+        return f"Ollama {version or '(no version told)'} at {self._origin.url}"
+
     def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield the continuation piece by piece; see `CompletionModel`."""
         stops = [text for text in stop if text]

@@ -97,6 +97,12 @@ class OpenAICompletionModel:
             thinks=frame in ("qwen3", "deepseek"),
         )
 
+    def server(self) -> str:
+        """Say which server this is; raises `CompletionError` when it cannot be asked."""
+        kind = self._kind or self._server().kind
+        software = "a server of the OpenAI style" if kind == "other" else kind
+        return f"{software} at {self._origin.url}"
+
     def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield the continuation piece by piece; see `CompletionModel`."""
         stops = [text for text in stop if text]
