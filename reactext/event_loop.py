@@ -8,11 +8,15 @@ import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
+from time import monotonic
 from typing import Any
 
 from reactext.attempts import Launch, Progress, Running
 from reactext.outcomes import Outcome, awaited, failed, succeeded
 from reactext.threads import TOOLS
+
+BLOCKED = 1.0
+"""A loop that has not begun a tool after so many seconds is held up by another."""
 
 GRACE = 0.5
 """So many seconds a cancelled tool, or a busy loop, has to answer."""
@@ -89,9 +93,10 @@ class _InLoop:
         self._submit()
 
     def hurry(self) -> None:
-        """Go to another loop: this one is blocked by a tool."""
-        LOOPS.replace(self._home)
-        self._submit()
+        """Go to another loop, if this one is blocked."""
+        if monotonic() >= self._submitted_at + BLOCKED:
+            LOOPS.replace(self._home)
+            self._submit()
 
     def stop(self) -> bool:
         """Cancel the task, and see whether it ends."""
@@ -108,6 +113,7 @@ class _InLoop:
 
     def _submit(self) -> None:
         home = self._home = LOOPS.current()
+        self._submitted_at = monotonic()
         # it may be closed by now; then the work is not begun, and goes to another
         with contextlib.suppress(RuntimeError):
             home.loop.call_soon_threadsafe(self._begin, home, context=self._context)

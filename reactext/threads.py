@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
-PATIENCE = 1.0
+PATIENCE = 0.25
 """A job that waited so many seconds for a thread may ask for one beyond the usual number."""
 
 
@@ -31,7 +31,7 @@ class Threads:
     """
 
     def __init__(
-        self, name: str, *, usual: int = 128, most: int = 1024, idle_seconds: float = 10.0
+        self, name: str, *, usual: int = 256, most: int = 1024, idle_seconds: float = 10.0
     ) -> None:
         self._name = name
         self._usual = usual
