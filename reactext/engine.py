@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from reactext.models import Action, Observation, Turn
 from reactext.prompts import Prompts, Source
 from reactext.protocol import Protocol
 from reactext.quoting import plain
+from reactext.read_more import ReadMore
 from reactext.run import Run
 from reactext.runner import ActionRunner
 from reactext.settings import Constrain, Options, Setup
@@ -106,6 +108,8 @@ class Engine:
     - ``max_corrections``: so often in a row a text that cannot be read is corrected
     - ``max_retries``: so often a faulty server is asked again in the middle of a step
     - ``tool_timeout``: seconds for one call, or None; ``max_parallel``: calls at once in a run
+    - ``max_observation_chars``: what the model sees of a result; the rest it can ask for with
+      `read_more`, a tool that is there only when something was cut
     - ``eager``: start idempotent calls while the model still writes the next one
     - ``hooks``: `Hook` objects, the first outermost; ours stand inside of them
     """
@@ -132,7 +136,7 @@ class Engine:
         max_retries: int = 1,
         tool_timeout: float | None = 30.0,
         max_parallel: int = 8,
-        max_observation_chars: int = 4000,
+        max_observation_chars: int | None = 4000,
         eager: bool = False,
         approve: Approve | None = None,
         debug: bool = False,
@@ -158,6 +162,7 @@ class Engine:
                 ReturnDirect(),
                 RepeatGuard(),
                 SetAside(),
+                ReadMore(),
                 *([Approval(approve)] if approve is not None else []),
             ),
             options=Options(
@@ -168,6 +173,7 @@ class Engine:
                 max_corrections=max_corrections,
                 max_retries=max_retries,
                 step_tokens=step_tokens,
+                max_observation_chars=max_observation_chars or sys.maxsize,
                 temperature=temperature,
                 seed=seed,
             ),

@@ -139,7 +139,7 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
     """Send one prompt, and read its completion as it comes, no further than the turn goes."""
     prompt, options = _request(state, attempt)
     reader = TurnReader(
-        state.setup.toolbox,
+        state.toolbox,
         cue=attempt.cue,
         protocol=state.setup.protocol,
         step=len(state.context.steps) + 1,
@@ -215,7 +215,9 @@ def _request(state: RunState, attempt: Attempt) -> tuple[str, Completion]:
         temperature=attempt.temperature,
         seed=options.seed,
         grammar=(
-            state.setup.grammar(state.card.grammar or "", attempt.cue) if constrained else None
+            state.setup.grammar(state.toolbox, state.card.grammar or "", attempt.cue)
+            if constrained
+            else None
         ),
         cancellation=state.cancellation,
     )

@@ -12,6 +12,7 @@ from reactext.errors import SetupError
 from reactext.hooks import Hook
 from reactext.prompts import Prompts
 from reactext.protocol import Protocol
+from reactext.read_more import with_read_more
 from reactext.runner import ActionRunner
 from reactext.tools import Toolbox
 
@@ -31,6 +32,7 @@ class Options:
     max_retries: int = 1
     max_calls: int = 4
     step_tokens: int = 1024
+    max_observation_chars: int = 4000
     temperature: float = 0.0
     seed: int | None = None
 
@@ -63,14 +65,21 @@ class Setup:
     protocol: Protocol
     hooks: Sequence[Hook]
     options: Options
-    _grammars: dict[tuple[str, str], str] = field(default_factory=dict)
+    toolbox_reading_on: Toolbox = field(init=False)
+    _grammars: dict[tuple[int, str, str], str] = field(default_factory=dict)
 
-    def grammar(self, dialect: str, cue: str) -> str:
-        """Return the grammar that continues the cue, made once for each dialect and cue."""
-        key = (dialect, cue)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "toolbox_reading_on", with_read_more(self.toolbox))
+
+    def grammar(self, toolbox: Toolbox, dialect: str, cue: str) -> str:
+        """Return the grammar that continues the cue, made once for each dialect and cue.
+
+        ``toolbox`` is that of the engine, or the one for reading on.
+        """
+        key = (len(toolbox), dialect, cue)
         if key not in self._grammars:
             self._grammars[key] = turn_grammar(
-                self.toolbox,
+                toolbox,
                 dialect=dialect,  # type: ignore[arg-type]
                 protocol=self.protocol,
                 cue=cue,

@@ -10,12 +10,13 @@ from typing import Any
 from reactext.cancellation import Cancellation
 from reactext.completion import CompletionModel, CountsTokens, ModelCard, card_of
 from reactext.context import ExecutionContext, Status, transcript_part
+from reactext.errors import SetupError
 from reactext.hooks import Moment, Proceed, action_through
 from reactext.models import Action, Correction, Observation, Step, Turn, Usage
 from reactext.prompts import language_of
 from reactext.runner import Pending
 from reactext.settings import Setup
-from reactext.tools import RunContext
+from reactext.tools import RunContext, Toolbox
 from reactext.window import TokenMeter
 
 
@@ -38,11 +39,13 @@ class RunState:
     language: str = "en"
     head: str = ""
     transcript: str = ""
+    toolbox: Toolbox = field(init=False)
     pending: dict[str, Pending] = field(default_factory=dict)
     corrections: list[Correction] = field(default_factory=list)
     spent: Usage = field(default_factory=Usage)
 
     def __post_init__(self) -> None:
+        self.toolbox = self.setup.toolbox
         named = self.setup.options.language
         self.language = language_of(self.context.task) if named == "auto" else named
         self.replay()
@@ -71,6 +74,12 @@ class RunState:
         """Ask the model what it is, and render what stands before the transcript for it."""
         options, count = self.setup.options, None
         self.card = card_of(self.model)
+        if options.constrain is True and self.card.grammar is None:
+            raise SetupError(
+                f"constrain=True, but the server of {self.card.name or 'this model'} takes no "
+                'grammar; use constrain="auto" to constrain where that can be done'
+            )
+        self._show_less()
         if isinstance(self.model, CountsTokens):
             count = self.model.count_tokens
         self.meter = TokenMeter(count)
@@ -81,6 +90,16 @@ class RunState:
             frame=options.frame or self.card.frame,
             parallel=options.parallel,
         )
+
+    def _show_less(self) -> None:
+        """Let no observation take more than a quarter of the window."""
+        if self.card.window is None:
+            return
+        per_token = 3 if self.context.task.isascii() else 1
+        most = self.card.window // 4 * per_token
+        if most < self.setup.options.max_observation_chars:
+            self.context = self.context.model_copy(update={"shown_chars": max(100, most)})
+            self.replay()
 
     def replay(self) -> None:
         """Build the transcript anew, after something was cleared from it."""
@@ -110,6 +129,8 @@ class RunState:
         self.context = self.context.with_step(step)
         part = transcript_part(self.context, len(self.context.steps) - 1, self.setup.protocol)
         self.transcript = part if first else self.transcript + part
+        if any(seen.truncated for seen in observations):
+            self.toolbox = self.setup.toolbox_reading_on
         return step
 
     def end(self, status: Status, *, answer: str | None = None, reason: str = "") -> None:

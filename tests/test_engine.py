@@ -280,7 +280,7 @@ class TestHooks:
                 if moment.context.steps:
                     raise FinishRun("enough", "seen")
 
-        context, model = run(OSLO, hooks=[Enough()])
+        context, _ = run(OSLO, hooks=[Enough()])
         assert (context.status, context.answer) == ("finished", "enough")
         assert context.stop_reason == "seen"
 
