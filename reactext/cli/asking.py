@@ -113,9 +113,16 @@ def _engine(*, model: str | None, tools: tuple[str, ...], **options: Any) -> Ite
     from reactext.builtin_tools import BUILTIN_TOOLS
     from reactext.engine import Engine
 
-    chosen = _model(model)
-    with contextlib.closing(chosen) if hasattr(chosen, "close") else contextlib.nullcontext():
+    with model_of(model) as chosen:
         yield Engine(chosen, tools_from(tools) if tools else BUILTIN_TOOLS, **options)
+
+
+@contextmanager
+def model_of(spec: str | None) -> Iterator[Any]:
+    """Give the model of this name, and close it at the end of the block."""
+    model = _model(spec)
+    with contextlib.closing(model) if hasattr(model, "close") else contextlib.nullcontext():
+        yield model
 
 
 def _model(spec: str | None) -> Any:
