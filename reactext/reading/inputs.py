@@ -1,0 +1,297 @@
+"""Reads what stands after "Action Input:": the arguments of a tool that was named before.
+
+JSON first; then JSON with faults; then the arguments of a Python call; then ``key: value`` lines
+whose keys are parameters; then raw text, for a tool with one parameter.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from reactext.grammar import GrammarError, read_arguments, read_value
+from reactext.reading.binding import Draft, bound, bound_object, encoded_object, only_parameter
+from reactext.reading.mending import Mended, UnmendableError, mend
+from reactext.reading.names import is_none
+from reactext.reading.strings import CLOSING, decoded
+from reactext.reading.tracking import Tracker
+from reactext.reading.values import Bare, Pairs, strict_json
+from reactext.tools import folded
+
+_FENCED = re.compile(r"\s*(`{3,}|~{3,})(?:[ \t]*[\w+.#\-]{0,24}[ \t\r]*\n)?")
+_REMARK = re.compile(
+    r"\n[ \t]*\r?\n[ \t]*(?:I['’]?(?:ll| will| am|'m)|Let me|Now,? I|Waiting|Please wait|\(|Once |After (?:this|that)"
+    r"|This (?:will|should)|Next,|Then,? I|我(?:将|会|来|先)|接下来|等待|然后)[^\n]*\s*\Z"
+)
+_LEAD = re.compile(r"[\w ,'’`]{1,80}[:：]?\s*(?=\{)")
+_CALLED = re.compile(r"(?P<name>[\w.]{1,80})\s?[(（]")
+_LINE = re.compile(r"[ \t]*(?:[-*•][ \t]+)?[`\"'*]{0,2}(?P<key>[^\W\d][\w \-]{0,60}?)[`\"'*]{0,2}[ \t]*[:=：＝][ \t]*(?P<value>.*)")
+
+
+def read_input(text: str, draft: Draft) -> Draft:
+    """Return the draft with the arguments that a text holds, or with the problem that it has."""
+    return _read(text, draft, unquote=True)
+
+
+def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
+    stripped, repairs = _unfenced(text)
+    draft = draft.repaired(*repairs)
+    if not stripped or is_none(stripped) and len(stripped) < 12:
+        return draft
+    if stripped[0] in "{｛":
+        return _object_text(stripped, draft)
+    if stripped[0] in "[(（【" and (done := _listed(stripped, draft)) is not None:
+        return done
+    if unquote and stripped[0] in CLOSING and (inner := _unquoted(stripped)) is not None:
+        return _quoted(inner, draft)
+    for attempt in (_led, _called, _python, _lines):
+        if (done := attempt(stripped, draft)) is not None:
+            return done
+    return raw(_without_remark(stripped), draft)
+
+
+def raw(text: str, draft: Draft) -> Draft:
+    """Return the draft with a text as the only argument."""
+    text, repair = _without_lone_quote(text)
+    draft = draft.repaired(repair)
+    if draft.tool is None:
+        return replace(draft, args=(text,))
+    parameter = only_parameter(draft.tool)
+    if parameter is not None:
+        return replace(draft, kwargs={parameter.name: text})
+    if not draft.tool.parameters:
+        return draft.repaired("arguments of a tool without parameters")
+    names = ", ".join(each.name for each in draft.tool.parameters)
+    return replace(
+        draft, problem=f"the arguments of {draft.tool.name} ({names}) cannot be read in {text[:80]!r}"
+    )
+
+
+def _unfenced(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return what is inside a fence, or between backticks, that holds the whole text."""
+    opening = _FENCED.match(text)
+    if opening is not None:
+        end = text.find(opening[1], opening.end())
+        inner = text[opening.end() : end if end >= 0 else len(text)]
+        return inner.strip("\r\n").rstrip(), ("fence",)
+    stripped = text.strip()
+    if len(stripped) > 1 and stripped[0] == stripped[-1] == "`" and "`" not in stripped[1:-1]:
+        return stripped[1:-1].strip(), ("backticks",)
+    lines = stripped.rsplit("\n", 1)
+    if len(lines) == 2 and lines[1].strip().strip("`~") == "" and len(lines[1].strip()) >= 3:
+        return lines[0].rstrip(), ("fence",)
+    return stripped, ()
+
+
+def _construct(text: str) -> tuple[str, bool]:
+    """Return the text to where its first bracket closes, and whether it does."""
+    tracker = Tracker()
+    length = 0
+    for part in tracker.feed(text, final=True):
+        if part.kind == "closed":
+            return text[:length], True
+        length += len(part.text)
+    return text, False
+
+
+def loaded(text: str) -> tuple[Any, Mended | None]:
+    """Return the value of a text, strict JSON or damaged.
+
+    Raises GrammarError where it is none, UnmendableError where it was cut within a string.
+    """
+    try:
+        return strict_json(text), None
+    except ValueError:
+        mended = mend(text)
+    if mended.cut_in_string:
+        raise UnmendableError("the text breaks off within a value")
+    return read_value(mended.text), mended
+
+
+def _object_text(text: str, draft: Draft) -> Draft:
+    whole, is_closed = _construct(text)
+    try:
+        value, mended = loaded(whole)
+    except UnmendableError as error:
+        return _raw_code(text, draft, str(error))
+    except GrammarError:
+        return _raw_code(text, draft, "")
+    repairs = mended.repairs if mended is not None else ()
+    if not isinstance(value, dict):
+        return _raw_code(text, draft, "") if isinstance(value, Bare | list) else draft
+    rest = text[len(whole) :].strip(" \t\r\n`.;,。；，}")
+    if rest and is_closed:
+        repairs = (*repairs, "text after the arguments")
+    return bound_object(draft.repaired(*repairs), value)
+
+
+def _raw_code(text: str, draft: Draft, problem: str) -> Draft:
+    """What begins like an object and is none: code, for a tool that takes one text."""
+    if not problem and draft.tool is not None and len(draft.tool.parameters) == 1:
+        return raw(text, draft)
+    if not problem and draft.tool is None:
+        return raw(text, draft)
+    reason = problem or "its JSON is broken"
+    return replace(draft, problem=f"the arguments of {draft.name} cannot be read: {reason}")
+
+
+def _listed(text: str, draft: Draft) -> Draft | None:
+    """Arguments in square or round brackets, instead of curly ones."""
+    whole, is_closed = _construct(text)
+    rest = text[len(whole) :].strip(" \t\r\n.;。；")
+    if rest or not is_closed:
+        return None
+    try:
+        if text[0] in "[【":
+            value, mended = loaded(whole)
+            repairs = mended.repairs if mended is not None else ()
+            return _list_value(value, draft.repaired(*repairs))
+        mended = mend(whole)
+        pairs = read_arguments(mended.text[1:-1])
+    except (GrammarError, UnmendableError):
+        return None
+    if draft.tool is None or any(isinstance(each, Bare) for each in pairs.args):
+        return None
+    return bound(draft.repaired("brackets", *mended.repairs), pairs.args, pairs.kwargs)
+
+
+def _list_value(value: Any, draft: Draft) -> Draft | None:
+    if not isinstance(value, list) or draft.tool is None:
+        return None
+    if len(value) == 1 and isinstance(value[0], dict):
+        return bound_object(draft.repaired("brackets"), value[0])
+    if only_parameter(draft.tool) is not None:
+        is_code = any(isinstance(each, Bare) for each in value)
+        return None if is_code else bound(draft, (value,), {})
+    return bound(draft, value, {})
+
+
+def _unquoted(text: str) -> str | None:
+    """Return what stands between the outer quotes if they are a pair."""
+    quote = text[0]
+    triple = quote * 3
+    body = text.rstrip(" \t.;。") if text.rstrip(" \t.;。").endswith(CLOSING[quote]) else text
+    if quote in "\"'" and body.startswith(triple) and body.endswith(triple) and len(body) >= 6:
+        return body[3:-3]
+    if len(body) < 2 or not body.endswith(CLOSING[quote]):
+        return None
+    inner = body[1:-1]
+    is_escaped = False
+    for character in inner:
+        if character == CLOSING[quote] and not is_escaped:
+            return None
+        is_escaped = character == "\\" and not is_escaped
+    return None if is_escaped else inner
+
+
+def _quoted(inner: str, draft: Draft) -> Draft:
+    text = decoded(inner)
+    value = encoded_object(text)
+    if value is not None:
+        return bound_object(draft.repaired("JSON encoded twice"), value)
+    done = _read(text, draft, unquote=False) if text.lstrip().startswith("{") else raw(text, draft)
+    return done.repaired("quotes")
+
+
+def _led(text: str, draft: Draft) -> Draft | None:
+    """A few words, and then the object that holds the arguments."""
+    lead = _LEAD.match(text)
+    if lead is None or draft.tool is None:
+        return None
+    whole, is_closed = _construct(text[lead.end() :])
+    try:
+        value, _ = loaded(whole)
+    except (GrammarError, UnmendableError):
+        return None
+    known = {folded(each.name) for each in draft.tool.parameters}
+    if not is_closed or not isinstance(value, dict) or not known & {folded(str(key)) for key in value}:
+        return None
+    return bound_object(draft.repaired("words before the arguments"), value)
+
+
+def _called(text: str, draft: Draft) -> Draft | None:
+    """The arguments as a call: of the tool itself, or of what builds an object of its arguments."""
+    called = _CALLED.match(text)
+    if called is None or draft.tool is None:
+        return None
+    whole, is_closed = _construct(text)
+    pairs = _pairs(whole[called.end() - 1 :]) if is_closed else None
+    if pairs is None:
+        return None
+    known = {each.name for each in draft.tool.parameters}
+    keys = [*pairs.kwargs, *(key for each in pairs.args if isinstance(each, dict) for key in each)]
+    is_itself = folded(called["name"].rpartition(".")[2]) == folded(draft.tool.name)
+    if is_itself or (keys and known.issuperset(keys) and len(pairs.args) <= 1):
+        return bound(draft.repaired("call as the input"), pairs.args, pairs.kwargs)
+    return None
+
+
+def _pairs(bracketed: str) -> Pairs | None:
+    try:
+        mended = mend(bracketed)
+        if mended.cut_in_string:
+            return None
+        return read_arguments(mended.text[1:-1]) if len(mended.text) > 2 else Pairs()
+    except (GrammarError, UnmendableError):
+        return None
+
+
+def _python(text: str, draft: Draft) -> Draft | None:
+    """The arguments of a Python call, without its name."""
+    if draft.tool is None or ("=" not in text and text[0] not in CLOSING):
+        return None
+    pairs = _pairs(f"({text})")
+    if pairs is None or not (pairs.kwargs or len(pairs.args) > 1):
+        return None
+    known = {folded(each.name) for each in draft.tool.parameters}
+    if any(folded(key) not in known for key in pairs.kwargs):
+        return None
+    if any(isinstance(each, Bare) for each in pairs.args) or len(pairs.args) > len(known):
+        return None
+    return bound(draft.repaired("arguments as of a call"), pairs.args, pairs.kwargs)
+
+
+def _lines(text: str, draft: Draft) -> Draft | None:
+    """Lines of ``key: value`` whose keys are parameters; other lines continue a value."""
+    if draft.tool is None:
+        return None
+    names = {folded(each.name): each.name for each in draft.tool.parameters}
+    values: dict[str, str] = {}
+    last = ""
+    for line in text.split("\n"):
+        found = _LINE.fullmatch(line.rstrip("\r"))
+        name = names.get(folded(found["key"])) if found is not None else None
+        if found is not None and name is not None and name not in values:
+            values[name] = found["value"].rstrip(" \t,")
+            last = name
+        elif not last:
+            return None
+        else:
+            values[last] += f"\n{line}"
+    return bound(draft.repaired("key: value lines"), (), {key: _line_value(each) for key, each in values.items()})
+
+
+def _line_value(text: str) -> Any:
+    stripped = text.strip()
+    if stripped[:1] in ("{", "["):
+        try:
+            return loaded(stripped)[0]
+        except (GrammarError, UnmendableError):
+            return stripped
+    inner = _unquoted(stripped) if stripped[:1] in CLOSING else None
+    return decoded(inner) if inner is not None else Bare(stripped)
+
+
+def _without_remark(text: str) -> str:
+    """A paragraph in which the model says what it will do next is none of the input."""
+    found = _REMARK.search(text[-600:]) if "\n" in text else None
+    return text[: len(text) - len(text[-600:]) + found.start()].rstrip() if found else text
+
+
+def _without_lone_quote(text: str) -> tuple[str, str]:
+    for quote in "\"“":
+        count = text.count(quote) + (text.count(CLOSING[quote]) if CLOSING[quote] != quote else 0)
+        if count == 1 and (text.startswith(quote) or text.endswith(CLOSING[quote])):
+            return text.strip(quote + CLOSING[quote]).strip(), "missing quote"
+    return text, ""

@@ -1,0 +1,158 @@
+"""Which tool is meant by the name that a model wrote."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reactext.protocol import bare
+from reactext.tools import Tool, Toolbox, folded
+
+_DRESS = " \t\r\n`*_~\"'“”‘’「」『』【】[]<>#@$>-–—•·.,:;!。，：；！、|"
+_TAIL_DRESS = _DRESS.replace("_", "").replace("-", "") + "*_("
+_NONE = re.compile(
+    r"(?:none|n/?\.?a\.?|null|nil|nothing|not (?:needed|applicable|required)|skip"
+    r"|no (?:tool|action|function|further action|more action|call)s?"
+    r"|无|無|没有|沒有|无需|不需要|暂无|空|なし|不要|없음|ninguna|ninguno|aucune?|rien|keine?|nenhuma?|nessuna?|нет)"
+    r"(?:[ ,.;:(\-–—。，（].{0,200})?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANSWERS = {
+    "finish", "finished", "finalanswer", "finalresponse", "finalresult", "answer", "theanswer",
+    "giveanswer", "submitanswer", "provideanswer", "givefinalanswer", "providefinalanswer", "finishtask",
+    "finishaction", "finalanswertool", "完成", "结束", "最终答案", "最终回答", "給出答案", "给出答案",
+    "terminate", "finaloutput",
+}  # fmt: skip
+_PLACEHOLDER = re.compile(
+    r"[<\[{(＜【].*(?:\s|of|one|tool|工具|名称).*[>\])}＞】]\Z"
+    r"|the action to take\b.*|tool[ _]name\Z|action[ _]name\Z|name of (?:a|the) tool\b.*|\.\.\.\Z|…\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_WORD = re.compile(r"[\w.\-]+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The name that counts; ``tool`` is None where none is known by it.
+
+    ``problem`` is set, for the model, where no single tool can be meant.
+    """
+
+    name: str
+    tool: Tool | None = None
+    repair: str = ""
+    problem: str = ""
+
+
+def is_none(text: str) -> bool:
+    """Whether the model says that it calls nothing."""
+    cleaned = text.strip(_DRESS + "()（）")
+    return len(cleaned) < _LONGEST and (_NONE.match(cleaned) is not None or text.strip() in ("-", "—"))
+
+
+def is_answer(name: str, tools: Toolbox | None, labels: tuple[str, ...] = ()) -> bool:
+    """Whether a name that is no tool's says that the answer follows."""
+    cleaned = undressed(name)
+    if tools is not None and resolve_exactly(cleaned, tools) is not None:
+        return False
+    return bare(cleaned) in _ANSWERS or any(bare(cleaned) == bare(each) for each in labels)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text is an echo of what a prompt puts in place of a name."""
+    return _PLACEHOLDER.match(text.strip().strip("`*")) is not None
+
+
+def undressed(written: str) -> str:
+    """Return a name without its decoration: backticks, stars, brackets, a bullet, a full stop."""
+    name = re.sub(r"^\s*(?:\d{1,2}[.):、]|\(\d{1,2}\))\s+", "", written)
+    name = name.strip(" \t\r\n").lstrip(_DRESS.replace("_", "") + "*")
+    stripped = name.rstrip(_TAIL_DRESS.replace("_", ""))
+    return re.sub(r"^__?(.*?)__?$", r"\1", stripped) if stripped.startswith("_") else stripped
+
+
+def resolve_exactly(name: str, tools: Toolbox) -> Tool | None:
+    """Return the tool of this name, or the only one whose name differs in case or blanks."""
+    tool = tools.get(name)
+    if tool is not None:
+        return tool
+    alike = [each for each in tools if folded(each.name) == folded(name)] if name else []
+    return alike[0] if len(alike) == 1 else None
+
+
+def resolve(written: str, tools: Toolbox | None) -> Named:
+    """Return which tool is meant: by its name, a name like it, or the only one in a phrase."""
+    text = written.strip()
+    if tools is not None and (tool := tools.get(text)) is not None:
+        return Named(tool.name, tool)
+    if is_placeholder(text):
+        return Named(text, problem=f"{text[:80]!r} is no tool but the place for one in the format")
+    name = undressed(text)
+    if not name:
+        return Named("", problem="no tool is named")
+    if tools is None:
+        return _unknown(name, written)
+    for candidate, repair in _candidates(name):
+        tool = resolve_exactly(candidate, tools)
+        if tool is not None:
+            return Named(tool.name, tool, repair if tool.name != text else "")
+    found = _in_phrase(name[:_LONGEST], tools)
+    if len(found) == 1:
+        return Named(found[0].name, found[0], "tool named in a phrase")
+    if len(found) > 1:
+        names = " and ".join(each.name for each in found)
+        return Named(name, problem=f"an action names one tool, and {name[:80]!r} names {names}")
+    return _unknown(name, written)
+
+
+def _candidates(name: str) -> list[tuple[str, str]]:
+    """The name, then without a remark in brackets, a number at its end, a namespace before it."""
+    plain = re.split(r"\s*[(（\[]", name, maxsplit=1)[0]
+    unnumbered = re.sub(r":\d+$", "", plain)
+    found = [(name, "tool name"), (plain, "remark after the tool name"), (unnumbered, "tool name")]
+    parts = re.split(r"\.|::|/|__(?=\w)|:(?=\w)", unnumbered)
+    found += [(unnumbered[_offset(unnumbered, parts, index) :], "namespace") for index in range(1, len(parts))]
+    return found
+
+
+def _offset(name: str, parts: list[str], index: int) -> int:
+    return len(name) - len(name[_ends(name, parts, index) :])
+
+
+def _ends(name: str, parts: list[str], index: int) -> int:
+    position = 0
+    for each in parts[:index]:
+        position = name.index(each, position) + len(each)
+    return name.index(parts[index], position)
+
+
+def _unknown(name: str, written: str) -> Named:
+    words = name.split()
+    if len(words) > 3 or len(name) > 80 or "\n" in name:
+        return Named(name, problem=f"no tool is named in {written.strip()[:80]!r}")
+    return Named(name)
+
+
+def _in_phrase(phrase: str, tools: Toolbox) -> list[Tool]:
+    """Return the tools that a phrase names, each once; the longest name counts where two overlap."""
+    by_key = {folded(each.name): each for each in tools}
+    found: dict[str, Tool] = {}
+    words = _WORD.findall(phrase)
+    index = 0
+    while index < len(words):
+        for length in (4, 3, 2, 1):
+            run = words[index : index + length]
+            tool = by_key.get(folded("".join(run).strip("."))) if len(run) == length else None
+            if tool is not None:
+                found[tool.name] = tool
+                index += length - 1
+                break
+        index += 1
+    rest = phrase
+    for tool in sorted(tools, key=lambda each: -len(each.name)):
+        if _CJK.search(tool.name) and tool.name in rest:
+            found[tool.name] = tool
+            rest = rest.replace(tool.name, " ")
+    return list(found.values())
