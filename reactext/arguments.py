@@ -17,7 +17,7 @@ from reactext.canonical import call_text, value_text
 from reactext.coercion import coerced, fits
 from reactext.observing import error_text
 from reactext.samples import sample
-from reactext.schema import Schema
+from reactext.schema import MOST_MEMBERS, Schema, members
 from reactext.tools import Parameter, RunContext, Tool, example_call, folded, nearest
 
 
@@ -159,11 +159,24 @@ def _fault_text(parameter: Parameter, fault: Any) -> str:
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
     if not path and fault["type"].endswith(("_type", "_parsing", "_from_float")):
         return _misfit(parameter, fault["input"])
+    listed = members(parameter.schema)
+    if listed is not None and not path:
+        return f"{parameter.name} must be {_listed(listed, fault['input'])}"
     said = fault["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     said = re.sub(r"^\w+ should ", "must ", said)
     if fault["type"] == "missing":
         return f"{parameter.name}{path} is missing"
     return f"{parameter.name}{path} {_lower(said)}, got {_shown(fault['input'])}"
+
+
+def _listed(listed: list[Any], value: Any) -> str:
+    """Name the listed values; of many only those that are much like what came."""
+    texts = [value_text(each) for each in listed]
+    if len(listed) > MOST_MEMBERS:
+        alike = nearest(value_text(value) if isinstance(value, str) else "", texts)
+        shown = ", ".join(alike or texts[:5])
+        return f"one of {len(listed)} values, like {shown}, got {_shown(value)}"
+    return f"{' or '.join(texts)}, got {_shown(value)}"
 
 
 def _misfit(parameter: Parameter, value: Any) -> str:

@@ -9,6 +9,8 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TypeVar
 
+from reactext.event_loop import CALLERS_LOOP
+
 Item = TypeVar("Item")
 
 AHEAD = 64
@@ -48,9 +50,9 @@ async def iterate(items: Iterator[Item], abandon: Callable[[], None]) -> AsyncGe
         else:
             put(_End(None))
 
-    threading.Thread(
-        target=copy_context().run, args=(work,), name="reactext-run", daemon=True
-    ).start()
+    context = copy_context()
+    context.run(CALLERS_LOOP.set, loop)
+    threading.Thread(target=context.run, args=(work,), name="reactext-run", daemon=True).start()
     ended = False
     try:
         while True:

@@ -1,4 +1,7 @@
-"""Runs async tools: one event loop in a daemon thread, replaced when a tool blocks it."""
+"""Runs async tools: in the caller's event loop where there is one, else in one of our own.
+
+Ours runs in a daemon thread, and is replaced when a tool blocks it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from time import monotonic
 from typing import Any
 
@@ -17,6 +20,11 @@ from reactext.threads import TOOLS
 
 BLOCKED = 1.0
 """A loop that has not begun a tool after so many seconds is held up by another."""
+
+CALLERS_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar(
+    "CALLERS_LOOP", default=None
+)
+"""Set where a run is driven from an event loop: what async tools use may belong to that loop."""
 
 GRACE = 0.5
 """So many seconds a cancelled tool, or a busy loop, has to answer."""
@@ -61,20 +69,26 @@ class LoopKeeper:
         self._lock = threading.Lock()
         self._current = None
 
-    def current(self) -> EventLoop:
-        """Return the loop in use."""
+    def current(self) -> asyncio.AbstractEventLoop:
+        """Return the caller's loop if it runs, else the loop in use."""
+        callers = CALLERS_LOOP.get()
+        if callers is not None and callers.is_running():
+            return callers
         with self._lock:
             if self._current is None:
                 self._current = EventLoop()
-            return self._current
+            return self._current.loop
 
-    def replace(self, blocked: EventLoop) -> None:
-        """Let new calls have a new loop; those in the blocked one go on when it does."""
+    def replace(self, blocked: asyncio.AbstractEventLoop) -> None:
+        """Let new calls have a new loop; those in the blocked one go on when it does.
+
+        A caller's loop is not ours to replace.
+        """
         with self._lock:
-            if self._current is not blocked:
+            if self._current is None or self._current.loop is not blocked:
                 return
-            self._current = None
-        blocked.retire()
+            retired, self._current = self._current, None
+        retired.retire()
 
 
 LOOPS = LoopKeeper()
@@ -104,7 +118,8 @@ class _InLoop:
             self._end(Outcome("cancelled"))
             return True
         heard = threading.Event()
-        self._home.loop.call_soon_threadsafe(self._cancel, heard)
+        with contextlib.suppress(RuntimeError):  # closed, and all its tasks are gone
+            self._home.call_soon_threadsafe(self._cancel, heard)
         if self._ended.wait(GRACE):
             return True
         if not heard.is_set():
@@ -116,12 +131,12 @@ class _InLoop:
         self._submitted_at = monotonic()
         # it may be closed by now; then the work is not begun, and goes to another
         with contextlib.suppress(RuntimeError):
-            home.loop.call_soon_threadsafe(self._begin, home, context=self._context)
+            home.call_soon_threadsafe(self._begin, home, context=self._context)
 
-    def _begin(self, home: EventLoop) -> None:
+    def _begin(self, home: asyncio.AbstractEventLoop) -> None:
         if self._progress.start():
             self._home = home
-            self._task = home.loop.create_task(self._work())
+            self._task = home.create_task(self._work())
 
     def _cancel(self, heard: threading.Event) -> None:
         heard.set()

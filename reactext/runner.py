@@ -70,7 +70,8 @@ class ActionRunner:
 
         Actions run side by side, those of sequential tools alone. ``started`` holds calls that
         run already, by the ids of their actions. When the caller stops reading before the end,
-        or Ctrl-C interrupts the waiting, the run is cancelled.
+        or Ctrl-C interrupts the waiting, the run is cancelled. What is raised ``around`` an
+        action is raised here; the calls after it go on, and nobody waits for them.
         """
         early = started or {}
         calls = [
@@ -85,7 +86,7 @@ class ActionRunner:
             group.advance()
             for call in calls:
                 yield call.result()
-        except BaseException:
+        except (KeyboardInterrupt, GeneratorExit):
             if not all(call.ended for call in calls):
                 cancellation.cancel("interrupted")
             raise

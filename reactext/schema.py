@@ -14,6 +14,9 @@ Schema = dict[str, Any]
 DEEPEST = 8
 """So many models inside each other are written out; a deeper one is any value of its type."""
 
+MOST_MEMBERS = 20
+"""So many listed values are shown; the rest are told when a wrong one is written."""
+
 _FORMATS = {
     "date": 'date "YYYY-MM-DD"',
     "date-time": 'datetime "YYYY-MM-DDTHH:MM:SS"',
@@ -97,7 +100,8 @@ def type_text(schema: Schema) -> str:
 def _branch_text(schema: Schema) -> str:
     listed = members(schema)
     if listed is not None:
-        return "|".join(value_text(each) for each in listed)
+        texts = [value_text(each) for each in listed[:MOST_MEMBERS]]
+        return "|".join(texts if len(listed) <= MOST_MEMBERS else [*texts, "…"])
     kind = schema.get("type")
     if kind == "array":
         return _array_text(schema)

@@ -16,6 +16,7 @@ from reactext.docstrings import docstring_of, read_docstring
 from reactext.errors import SetupError
 from reactext.parameters import Parameter, RunContext, read_signature
 from reactext.samples import sample
+from reactext.schema import type_text
 
 __all__ = [
     "Parameter",
@@ -210,11 +211,12 @@ def signature_text(tool: Tool) -> str:
 
 
 def _parameter_text(parameter: Parameter) -> str:
-    typed = f"{parameter.name}: {parameter.type_text}" if parameter.type_text else parameter.name
+    words = parameter.type_text or (type_text(parameter.schema) if parameter.schema else "")
+    typed = f"{parameter.name}: {words}" if words else parameter.name
     if parameter.required:
         return typed
     default = default_text(parameter)
-    return f"{typed} = {default}" if parameter.type_text else f"{typed}={default}"
+    return f"{typed} = {default}" if words else f"{typed}={default}"
 
 
 def default_text(parameter: Parameter) -> str:

@@ -46,6 +46,9 @@ class Point(NamedTuple):
     y: int = 0
 
 
+MANY: Any = Literal[tuple(f"city {number}" for number in range(300))]
+
+
 def refuse_odd(number: int) -> int:
     if number % 2:
         raise ValueError("odd numbers are not allowed here")
@@ -136,10 +139,16 @@ MISFITS: list[tuple[Any, Any, str]] = [
     (str, ["Oslo", "Lima"], 'value must be str, got ["Oslo", "Lima"]'),
     (str, {"a": 1}, 'value must be str, got {"a": 1}'),
     (bool, "maybe", 'value must be bool, got "maybe"'),
-    (Unit, "kelvin", "value must be 'Celsius' or 'Fahrenheit', got \"kelvin\""),
-    (Literal["c", "f"], 3, "value must be 'c' or 'f', got 3"),
+    (Unit, "kelvin", 'value must be "Celsius" or "Fahrenheit", got "kelvin"'),
+    (Literal["c", "f"], 3, 'value must be "c" or "f", got 3'),
     (int | None, "soon", 'value must be int|null, got "soon"'),
     (int | float, "soon", 'value must be int|float, got "soon"'),
+    (MANY, "citi 4", 'value must be one of 300 values, like "city 4", "city '),
+    (
+        MANY,
+        5,
+        'value must be one of 300 values, like "city 0", "city 1", "city 2", "city 3", "city 4",',
+    ),
     (date, "tomorrow", 'value must be date "YYYY-MM-DD", got "tomorrow"'),
     (
         list[int],
@@ -207,7 +216,7 @@ SENTENCES: list[tuple[list[Any], dict[str, Any], str]] = [
         [],
         {"city": "Lima", "when": "soon", "nights": 2.5, "room": "suite"},
         'book was not run: when must be date "YYYY-MM-DD", got "soon"; nights must be int, '
-        "got 2.5; room must be 'single' or 'double', got \"suite\". Write it like this: "
+        'got 2.5; room must be "single" or "double", got "suite". Write it like this: '
         'book(city="Lima", when="2025-03-12", nights=1, room="single")',
     ),
     (

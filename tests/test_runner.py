@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from reactext.asynchronous import iterate
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
+from reactext.event_loop import CALLERS_LOOP
 from reactext.gate import MOST_OVERDUE
 from reactext.models import Action, Observation
 from reactext.runner import ActionRunner, Proceed
@@ -289,6 +291,38 @@ def test_async_tool_that_blocks_its_loop_is_left_behind() -> None:
     release.set()
 
 
+def test_call_does_not_wait_for_a_loop_that_is_blocked() -> None:
+    began, release = threading.Event(), threading.Event()
+
+    async def block() -> None:
+        began.set()
+        release.wait(LONG)
+
+    async def work() -> str:
+        release.set()
+        return "worked"
+
+    made = runner(block, work)
+    blocked = made.start(call(1, "block"), RunContext())
+    assert began.wait(LONG)
+    [seen] = run(made, call(2, "work"))
+    assert seen.text == "worked" and blocked.result().status == "ok"
+
+
+def test_async_tools_run_in_the_loop_of_an_async_caller() -> None:
+    async def which() -> bool:
+        return asyncio.get_running_loop() is CALLERS_LOOP.get()
+
+    async def caller() -> list[Observation]:
+        return [
+            seen async for seen in iterate(made.run([call(1, "which")], RunContext()), lambda: None)
+        ]
+
+    made = runner(which)
+    assert [each.text for each in asyncio.run(caller())] == ["true"]
+    assert [each.text for each in run(made, call(1, "which"))] == ["false"]
+
+
 def test_async_generators_and_sync_functions_that_return_coroutines() -> None:
     async def stream() -> AsyncIterator[int]:
         yield 1
@@ -542,8 +576,10 @@ def test_what_is_raised_around_an_action_is_raised_to_the_caller() -> None:
     def around(action: Action, _: RunContext, proceed: Proceed) -> Observation:
         raise StopError
 
+    context = RunContext()
     with pytest.raises(StopError):
-        run(runner(add), call(1, "add", left=1), around=around)
+        run(runner(add), call(1, "add", left=1), around=around, context=context)
+    assert not context.cancelled
 
 
 def test_started_calls_are_waited_for_and_not_run_again() -> None:

@@ -81,6 +81,7 @@ TEXTS = [
     ({"type": "string", "format": "email"}, "str"),
     ({"const": 1}, "1"),
     ({"enum": ["甲", None, True]}, '"甲"|null|true'),
+    ({"enum": list(range(25))}, "|".join(map(str, range(20))) + "|…"),
     ({"type": "array"}, "list"),
     ({"type": "array", "items": {}}, "list"),
     (

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from reactext.errors import SetupError
 from reactext.tools import (
+    Parameter,
     RunContext,
     Tool,
     Toolbox,
@@ -161,6 +162,11 @@ def test_description_and_name_can_be_given() -> None:
     made = tool(plain, name="查询 天气", description="天气")
     assert (made.name, made.description) == ("查询 天气", "天气")
     assert example_call(made) == '查询 天气(city="Oslo")'
+
+
+def test_parameters_made_by_hand_are_shown_by_their_schema() -> None:
+    made = Tool("read", "", (Parameter("count", {"type": "integer"}), Parameter("x", {})), plain)
+    assert signature_text(made) == "read(count: int, x)"
 
 
 def test_own_example_is_used() -> None:
