@@ -45,12 +45,11 @@ def is_loopback(url: str) -> bool:
 
 
 def surroundings(url: str) -> dict[str, Any]:
-    """Proxies and certificates from the environment; none of them for this very machine.
+    """Proxies and certificates from the environment; no proxies for this very machine.
 
     Authorisation is never taken from there: a matching netrc entry would override the given key.
     """
-    if is_loopback(url):
-        return {"proxies": {}, "verify": True, "cert": None}
     with requests.Session() as session:
         found = session.merge_environment_settings(url, {}, None, None, None)
-    return {name: found[name] for name in ("proxies", "verify", "cert")}
+    proxies = {} if is_loopback(url) else found["proxies"]
+    return {"proxies": proxies, "verify": found["verify"], "cert": found["cert"]}

@@ -63,7 +63,7 @@ def error_of(status: int | None, answer: Any, *, url: str) -> CompletionError:
     if status in _BUSY or kind == "unavailable_error":
         return ServerBusy(said, remedy="wait until it is free or has loaded the model")
     # llama.cpp tells of a wrong path in this way, and knows no other 404
-    if status == 404 and message and kind != "not_found_error" and isinstance(answer, dict):
+    if status == 404 and kind != "not_found_error" and _is_told_as_error(answer):
         return ModelMissing(said)
     if status is not None and 300 <= status < 400:
         return ServerFault(said, remedy="give the address that it points to", status=status)
@@ -72,6 +72,13 @@ def error_of(status: int | None, answer: Any, *, url: str) -> CompletionError:
         status = code if isinstance(code, int) else 500
     remedy = _REMEDIES.get(status, _REMEDIES[500] if status >= 500 else "")
     return ServerFault(said, remedy=remedy, status=status)
+
+
+def _is_told_as_error(answer: Any) -> bool:
+    """Whether the server itself refuses; web frameworks tell of a wrong path in other ways."""
+    return isinstance(answer, dict) and (
+        bool(answer.get("error")) or answer.get("object") == "error"
+    )
 
 
 def _parsed(content: bytes) -> Any:

@@ -62,9 +62,6 @@ def server_at(origin: Origin, name: str | None) -> Server:
 def _listed(origin: Origin) -> list[dict[str, Any]]:
     try:
         answer = origin.ask("GET", "/models")
-    except ModelMissing:
-        # a path that is not there, told of as a missing model
-        return []
     except ServerFault as error:
         if error.status not in (200, 404, 405, 501):
             raise

@@ -74,7 +74,7 @@ def _reach(common: tuple[list[Part], list[int]]) -> int:
 
 def _common(line: Line, prompt: str) -> tuple[list[Part], list[int]]:
     """The parts that a prompt begins with, up to a token, and where they end."""
-    length = _common_length(line.text, prompt)
+    length = common_length(line.text, prompt)
     count = bisect_right(line.ends, length)
     if count:
         # of several tokens with one end, only the first has all of its text there
@@ -84,7 +84,7 @@ def _common(line: Line, prompt: str) -> tuple[list[Part], list[int]]:
     return line.parts[:count], line.ends[:count]
 
 
-def _common_length(left: str, right: str) -> int:
+def common_length(left: str, right: str) -> int:
     """How many characters two texts share at their beginning."""
     shorter = min(len(left), len(right))
     if left[:shorter] == right[:shorter]:

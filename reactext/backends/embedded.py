@@ -22,6 +22,9 @@ from reactext.weights import locate
 
 DEFAULT_WINDOW = 8192
 
+_PROMPT_CACHE = 256
+"""Megabytes for the prompts of conversations that lost their slot; llama.cpp would take 8192."""
+
 
 class EmbeddedModel:
     """A model of the catalogue, or a GGUF file of yours, run in this process.
@@ -104,7 +107,8 @@ class EmbeddedModel:
     def _start(self) -> LlamaCppModel:
         key = secrets.token_hex(16)
         server = _Server(self._parameters(key))
-        model = LlamaCppModel(server.url, api_key=key, **self._options)
+        slots = self._parallel if self._parallel > 1 else 0
+        model = LlamaCppModel(server.url, api_key=key, slots=slots, **self._options)
         self._free = weakref.finalize(self, _free, model, server)
         return model
 
@@ -120,6 +124,7 @@ class EmbeddedModel:
         parameters.port = 0
         parameters.ui = False
         parameters.verbosity = 0
+        parameters.cache_ram_mib = _PROMPT_CACHE
         # a run over nothing, which the first prompt would have to wait for
         parameters.warmup = False
         if threads := self._threads or free_cores():

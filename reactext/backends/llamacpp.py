@@ -16,6 +16,7 @@ from reactext.backends._once import Once
 from reactext.backends._replay import Line, Part, Replay
 from reactext.backends._reply import Reply, Timeouts
 from reactext.backends._retry import Retry
+from reactext.backends._slots import Slots
 from reactext.backends._usage import count, of_timings
 from reactext.completion import Completion, Finish, ModelCard, Piece
 from reactext.errors import ServerFault
@@ -34,7 +35,8 @@ class LlamaCppModel:
 
     ``frame`` names the chat format, when the one that is told from the model's template is not
     right. ``api_key`` is the one that the server was started with; that of ``LLAMA_API_KEY`` when
-    it is None.
+    it is None. ``slots`` is how many the server has, when nobody else uses it: conversations that
+    take turns are then kept apart. With 0 the server chooses.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class LlamaCppModel:
         *,
         frame: str | None = None,
         api_key: str | None = None,
+        slots: int = 0,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,
@@ -62,6 +65,7 @@ class LlamaCppModel:
         self._properties = Once(self._ask_properties)
         self._takes_parts = Once(self._ask_whether_parts_join)
         self._replay = Replay()
+        self._slots = Slots(slots)
 
     def __repr__(self) -> str:
         return f"LlamaCppModel({self._origin.url!r})"
@@ -112,18 +116,25 @@ class LlamaCppModel:
         """Yield the continuation piece by piece; see `CompletionModel`."""
         # an empty stop text would end everything at once
         stops = [text for text in stop if text]
+        return completing(
+            lambda: self._begin(prompt, stops, options),
+            stop=stops,
+            options=options,
+            retry=self._retry,
+        )
 
-        @contextlib.contextmanager
-        def begin() -> Iterator[Iterable[Piece]]:
-            line = self._line(prompt)
-            body = _body(line.parts, stops, options)
-            try:
+    @contextlib.contextmanager
+    def _begin(
+        self, prompt: str, stop: Sequence[str], options: Completion
+    ) -> Iterator[Iterable[Piece]]:
+        line = self._line(prompt)
+        try:
+            with self._slots.taken(prompt) as slot:
+                body = _body(line.parts, stop, options, slot)
                 with self._origin.stream("/completion", body, options.cancellation) as reply:
                     yield pieces(reply, line)
-            finally:
-                self._replay.remember(line)
-
-        return completing(begin, stop=stops, options=options, retry=self._retry)
+        finally:
+            self._replay.remember(line)
 
     def _line(self, prompt: str) -> Line:
         line = self._replay.line(prompt)
@@ -154,7 +165,9 @@ class LlamaCppModel:
         return answer if isinstance(answer, dict) else {}
 
 
-def _body(parts: list[Part], stop: Sequence[str], options: Completion) -> dict[str, Any]:
+def _body(
+    parts: list[Part], stop: Sequence[str], options: Completion, slot: int | None
+) -> dict[str, Any]:
     body = {
         "prompt": parts if len(parts) > 1 else parts[0],
         "n_predict": max(1, options.max_tokens),
@@ -166,6 +179,7 @@ def _body(parts: list[Part], stop: Sequence[str], options: Completion) -> dict[s
         "stop": stop,
         "stream": True,
         "cache_prompt": True,
+        "id_slot": slot,
         "timings_per_token": True,
         "response_fields": _FIELDS,
     }

@@ -74,10 +74,18 @@ def test_an_address_with_a_password_is_refused_without_showing_it() -> None:
         ("https://example.org", False),
     ],
 )
-def test_this_very_machine_is_reached_without_a_proxy(url: str, here: bool) -> None:
+def test_this_very_machine_is_reached_without_a_proxy(
+    url: str, here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for scheme in ("HTTP", "HTTPS"):
+        monkeypatch.setenv(f"{scheme}_PROXY", "http://proxy:3128")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/ca.pem")
     assert is_loopback(url) is here
-    if here:
-        assert surroundings(url) == {"proxies": {}, "verify": True, "cert": None}
+    found = surroundings(url)
+    assert found["verify"] == "/ca.pem"
+    assert ("http://proxy:3128" in found["proxies"].values()) is not here
 
 
 CHATML = (

@@ -111,6 +111,14 @@ ANSWERS: list[tuple[str, int | None, Any, type[CompletionError], dict[str, Any]]
         ServerFault,
         {"status": 404, "retryable": False},
     ),
+    ("FastAPI: no such path", 404, {"detail": "Not Found"}, ServerFault, {"status": 404}),
+    (
+        "old vLLM: no such model",
+        404,
+        {"object": "error", "message": "The model `x` does not exist.", "code": 404},
+        ModelMissing,
+        {},
+    ),
     ("no such path, as text", 404, b"404 page not found", ServerFault, {"status": 404}),
     ("nothing at all", 404, b"", ServerFault, {"status": 404}),
     (
