@@ -1,0 +1,125 @@
+"""The shape of a canonical turn: a thought on one line, then calls of these tools, or an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from reactext.errors import SetupError
+from reactext.json_shapes import Limits, value_shape
+from reactext.protocol import CallSyntax, Protocol
+from reactext.shapes import (
+    NOTHING,
+    Rule,
+    Shape,
+    Text,
+    by_beginning,
+    chain,
+    choice,
+    in_order,
+    in_places,
+    none_of,
+    optional,
+    repeat,
+)
+from reactext.tools import Tool, Toolbox
+
+_CONTROLS = "\x00-\x08\x0a-\x1f"
+_CHARACTER = none_of(_CONTROLS)
+_NOT_BLANK = none_of("\x00-\x20")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """How many calls and characters; an answer without limit ends where the model ends it."""
+
+    calls: int = 4
+    thought: int = 160
+    answer: int | None = None
+    values: Limits = field(default_factory=Limits)
+
+
+def turn_shape(toolbox: Toolbox, protocol: Protocol, cue: str, limits: TurnLimits) -> Shape:
+    """Return the shape of what may follow the cue; raises SetupError for a cue without a label."""
+    gap = Text(" ") if protocol.colon.isascii() else optional(" ")
+    answer = chain(gap, _answer(protocol, limits.answer))
+    calls = chain(gap, _calls(toolbox, protocol.calls, limits)) if len(toolbox) else None
+    steps = [] if calls is None else [chain(protocol.label("action"), calls)]
+    step = Rule("step", choice([*steps, chain(protocol.label("answer"), answer)]))
+    thought = chain(gap, _thought(limits.thought), "\n", step)
+    entries = {"thought": thought, "action": calls, "answer": answer}
+    if not cue:
+        return chain(protocol.label("thought"), thought)
+    ends = [name for name in entries if cue.endswith(protocol.label(name))]
+    entry = entries[max(ends, key=lambda name: len(protocol.label(name)))] if ends else None
+    if entry is None:
+        allowed = [protocol.label(name) for name, shape in entries.items() if shape is not None]
+        raise SetupError(
+            f"no turn can follow a prompt that ends in {cue[-40:]!r}; let it end in one of "
+            + ", ".join(map(repr, allowed))
+        )
+    return entry
+
+
+def _thought(characters: int) -> Shape:
+    return Rule("thought", chain(_NOT_BLANK, repeat(_CHARACTER, 0, characters - 1)))
+
+
+def _calls(toolbox: Toolbox, syntax: CallSyntax, limits: TurnLimits) -> Shape:
+    beginnings: dict[str, list[Shape]] = {}
+    for tool in toolbox:
+        before, after = _around(syntax.call, "arguments", tool=tool.name)
+        arguments = _arguments(tool, syntax, limits.values)
+        rest = chain(arguments, after)
+        rest = rest if arguments == NOTHING else Rule(tool.name, rest)
+        beginnings.setdefault(before, []).append(rest)
+    call = Rule("call", by_beginning({text: choice(each) for text, each in beginnings.items()}))
+    more = repeat(chain(syntax.separator, call), 0, limits.calls - 1)
+    # without the line break small models go on to the limit, for want of their usual way to end
+    return Rule("calls", chain(call, more, optional("\n")))
+
+
+def _arguments(tool: Tool, syntax: CallSyntax, limits: Limits) -> Shape:
+    parts = []
+    for each in tool.parameters:
+        before, after = _around(syntax.argument, "value", name=each.name)
+        parts.append((chain(before, value_shape(each.schema, limits), after), each.required))
+    join = in_order if "{name}" in syntax.argument else in_places
+    return join(parts, syntax.comma)
+
+
+def _around(template: str, hole: str, **known: str) -> tuple[str, str]:
+    """Fill in what is known of a template, and return what stands before and after the hole."""
+    mark = "\0"
+    before, _, after = template.format(**{hole: mark}, **known).partition(mark)
+    return before, after
+
+
+def _answer(protocol: Protocol, characters: int | None) -> Shape:
+    """Text in which no line starts with a label, to the end.
+
+    Base models end an answer with the next question. That is where the engine stops them, so its
+    label may be written, as the last thing: forbidden, it would only drive them into some other
+    text. The same holds for the observation.
+    """
+    exits = [protocol.label("question"), protocol.label("observation")]
+    labels = {protocol.label(name) for name in type(protocol.labels).model_fields}
+    beginnings = {label[:length] for label in labels for length in range(1, len(label))}
+    unlike = sorted(each for each in beginnings if not each.startswith(tuple(labels)))
+    short_line = Rule("short-line", by_beginning(dict.fromkeys(unlike, NOTHING)))
+    newline = Rule("newline", chain("\n", optional("\n")))
+    short_lines = repeat(chain(short_line, newline))
+    line = Rule("line", chain(newline, short_lines, Rule("line-start", _unlike(labels))))
+    last = Rule("last-line", chain(newline, short_lines, optional(choice([short_line, *exits]))))
+    most = None if characters is None else characters - 1
+    text = repeat(choice([_CHARACTER, line]), 0, most)
+    return Rule("answer", chain(_NOT_BLANK, text, optional(last)))
+
+
+def _unlike(labels: Iterable[str]) -> Shape:
+    """What begins like none of the labels, up to the first character that tells it."""
+    branches: dict[str, list[str]] = {}
+    for label in sorted(labels):
+        branches.setdefault(label[0], []).append(label[1:])
+    longer = [chain(first, _unlike(rests)) for first, rests in branches.items() if "" not in rests]
+    return choice([none_of(_CONTROLS, branches), *longer])
