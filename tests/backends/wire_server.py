@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -46,13 +47,14 @@ class WireServer:
     ``holding`` is set while a script holds; ``left`` once the client it held has gone.
     """
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
         self.asked: list[Asked] = []
         self.holding = threading.Event()
         self.left = threading.Event()
         self._script = script
+        self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
@@ -88,6 +90,11 @@ class WireServer:
             thread.start()
 
     def _serve(self, connection: socket.socket, number: int) -> None:
+        if self._tls is not None:
+            try:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            except OSError:
+                return
         with connection, connection.makefile("rb") as source:
             with contextlib.suppress(OSError):
                 while asked := _read(source, number):
@@ -128,9 +135,9 @@ def _read(source: Any, number: int) -> Asked | None:
 
 
 @contextlib.contextmanager
-def serving(script: Script) -> Iterator[WireServer]:
+def serving(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[WireServer]:
     """Run a server for the length of a block."""
-    server = WireServer(script)
+    server = WireServer(script, tls)
     try:
         yield server
     finally:
