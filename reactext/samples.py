@@ -43,8 +43,17 @@ _NAMES = {
     "timezone": "Europe/Oslo",
     "sql": "SELECT 1",
     "code": "print(1)",
+    "keyword": "opening hours",
+    "term": "opening hours",
+    "text": "good morning",
+    "message": "good morning",
+    "title": "Lunch",
+    "to": "ada@example.org",
     "城市": "上海",
     "日期": "2025-03-12",
+    "表达式": "2 * 3",
+    "关键词": "营业时间",
+    "商品": "台灯",
 }
 
 _COMMON = (

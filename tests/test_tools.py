@@ -97,7 +97,7 @@ def chinese(城市: str, 天数: int = 1) -> str:  # noqa: N803 (no case in them
 SIGNATURES: list[tuple[Callable[..., Any], str, str]] = [
     (plain, "plain(city: str, days: int = 1)", 'plain(city="Oslo")'),
     (asynchronous, "asynchronous(city: str)", 'asynchronous(city="Oslo")'),
-    (untyped, "untyped(text, count=2)", 'untyped(text="some text")'),
+    (untyped, "untyped(text, count=2)", 'untyped(text="good morning")'),
     (
         typed,
         'typed(unit: "c"|"f", kind: "a"|"b", place: {city: str, zone: int = 0}, '
