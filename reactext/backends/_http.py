@@ -27,8 +27,8 @@ _LONGEST_REFUSAL = 1024 * 1024
 _REFUSAL = 5.0
 """Seconds to wait for the words of a refusal, whose status is known already."""
 
-_CONNECTIONS = 64
-"""So many wait for another request at most; more may be open."""
+_CONNECTIONS = 512
+"""So many wait for another request at most; more may be open, at the cost of a line in the log."""
 
 
 class Origin:

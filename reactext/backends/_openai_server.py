@@ -40,7 +40,8 @@ def server_at(origin: Origin, name: str | None) -> Server:
     if name is None:
         if not listed:
             raise SetupError(f"{origin.url} does not list its models; give the model's name")
-        name = names[0]
+        # beside its models of texts, a desktop server lists those that only embed
+        name = next((name for name in names if "embed" not in name.lower()), names[0])
     elif listed and name not in names:
         raise ModelMissing(
             f"{origin.url} has no model {name!r}", remedy=f"use one of {', '.join(names)}"

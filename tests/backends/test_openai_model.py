@@ -194,6 +194,11 @@ def test_counts_come_with_the_last_event_or_from_here() -> None:
     assert (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) == (11, 7, 3)
 
 
+def test_a_model_that_only_embeds_is_not_the_first() -> None:
+    with serving(Server([{"id": "text-embedding-nomic"}, {"id": "qwen2.5-7b-instruct"}])) as server:
+        assert model_at(server.url).card().name == "qwen2.5-7b-instruct"
+
+
 def test_ollama_is_refused_since_it_wraps_the_prompt() -> None:
     with (
         serving(Server([{"id": "qwen2.5:7b", "owned_by": "library"}])) as server,

@@ -74,29 +74,11 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for this machine, and its key, in one file."""
     directory = tmp_path_factory.mktemp("certificate")
     whole = directory / "both.pem"
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=localhost",
-            "-addext",
-            "subjectAltName=IP:127.0.0.1",
-            "-keyout",
-            "key.pem",
-            "-out",
-            "cert.pem",
-        ],
-        cwd=directory,
-        check=True,
-        capture_output=True,
-    )
+    kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", "key.pem", "-out", "cert.pem"]
+    command = ["openssl", "req", *kind, *subject, *files]
+    subprocess.run(command, cwd=directory, check=True, capture_output=True)
     whole.write_text((directory / "key.pem").read_text() + (directory / "cert.pem").read_text())
     return whole
 
