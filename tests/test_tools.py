@@ -104,7 +104,7 @@ SIGNATURES: list[tuple[Callable[..., Any], str, str]] = [
         "node: {title: str, children: list[dict] = []}, "
         'when: date "YYYY-MM-DD" = null, tags: list[str] = null, '
         "scores: dict[str, float] = null)",
-        'typed(unit="c", kind="a", place={"city": "Oslo"}, node={"title": "some title"})',
+        'typed(unit="c", kind="a", place={"city": "Oslo"}, node={"title": "Lunch"})',
     ),
     (with_context, "with_context(query: str, deep: bool = false)", ""),
     (with_optional_context, "with_optional_context(query: str)", ""),
