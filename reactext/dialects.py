@@ -21,25 +21,35 @@ _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """How a dialect writes its first rule, other rules' names, definitions and classes."""
+    """How a dialect writes its first rule, definitions, texts, classes and the names of rules."""
 
     entry: str
     definition: str
+    text: Callable[[str], str]
     character: Callable[[str], str]
     name: Callable[[str], str]
     header: str = ""
 
 
-def _terminal(name: str) -> str:
-    return name.upper().replace("-", "_")
+def _quoted(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(each, each) for each in text).replace('"', '\\"') + '"'
 
 
-def _expression(inside: str) -> str:
+def _lark_quoted(text: str) -> str:
+    # vLLM takes a source that holds this sign for EBNF, wherever it stands
+    return _quoted(text).replace("::=", "::\\u003d")
+
+
+def _lark_expression(inside: str) -> str:
     return "/[" + inside.replace("/", "\\/") + "]/"
 
 
-_GBNF = _Dialect("root", "{} ::= {}\n", "[{}]".format, str)
-_LARK = _Dialect("start", "{}: {}\n", _expression, _terminal)
+def _lark_terminal(name: str) -> str:
+    return name.upper().replace("-", "_")
+
+
+_GBNF = _Dialect("root", "{} ::= {}\n", _quoted, "[{}]".format, str)
+_LARK = _Dialect("start", "{}: {}\n", _lark_quoted, _lark_expression, _lark_terminal)
 _DIALECTS: dict[GrammarDialect, _Dialect] = {
     "gbnf": _GBNF,
     "ebnf": _GBNF,
@@ -91,7 +101,7 @@ class _Writer:
     def _write(self, shape: Shape) -> str:
         match shape:
             case Text(text):
-                return _literal(text)
+                return self._dialect.text(text)
             case Character():
                 return self._dialect.character(_class(shape))
             case Chain(parts):  # from the last to the first: the rules are listed in reverse
@@ -116,12 +126,6 @@ def _times(least: int, most: int | None) -> str:
     short = {(0, 1): "?", (0, None): "*", (1, None): "+"}.get((least, most))
     exact = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
     return short or exact
-
-
-def _literal(text: str) -> str:
-    escaped = "".join(_ESCAPES.get(each, each) for each in text).replace('"', '\\"')
-    # vLLM takes a source that holds this sign for EBNF, wherever it stands
-    return '"' + escaped.replace("::=", "::\\u003d") + '"'
 
 
 def _class(shape: Character) -> str:
