@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reactext.backends import EmbeddedModel
 from reactext.completion import (
     Completion,
     CompletionModel,
@@ -22,7 +23,9 @@ from reactext.completion import (
     ScriptedModel,
     card_of,
 )
+from reactext.context import ExecutionContext
 from reactext.differing import difference
+from reactext.engine import Engine
 from reactext.errors import (
     CompletionError,
     ContextOverflow,
@@ -34,6 +37,7 @@ from reactext.errors import (
 )
 from reactext.models import Usage
 from reactext.recording import RecordingModel, ReplayModel
+from reactext.tools import tool
 
 STOP = ("\nObservation:",)
 
@@ -339,3 +343,24 @@ def test_a_difference_of_long_texts_is_bounded() -> None:
     assert len(shown) < 15_000
     assert "first difference at line 1, column 8" in shown
     assert "more lines of difference are left out" in shown
+
+
+@pytest.mark.real_model
+def test_a_run_of_a_real_model_is_replayed_without_it(tmp_path: Path) -> None:
+    @tool
+    def get_weather(city: str) -> str:
+        """Weather forecast for a city."""
+        return f"{city}: light rain, 21 degrees"
+
+    def run_with(model: CompletionModel) -> ExecutionContext:
+        return Engine(model, [get_weather], max_steps=3).run("How is Oslo?", run_id="r")
+
+    path = tmp_path / "r.jsonl"
+    with EmbeddedModel("smollm2-135m", window=2048, threads=1) as model:
+        real = run_with(RecordingModel(model, path))
+    replayed = run_with(ReplayModel(path))
+    assert [step.turn for step in replayed.steps] == [step.turn for step in real.steps]
+    assert [step.corrections for step in replayed.steps] == [
+        step.corrections for step in real.steps
+    ]
+    assert (replayed.answer, replayed.usage) == (real.answer, real.usage)
