@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reactext.protocol import bare
@@ -29,7 +29,7 @@ class Draft:
     name: str
     tool: Tool | None = None
     args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = {}  # noqa: RUF012 (never changed)
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     problem: str = ""
     repairs: tuple[str, ...] = ()
