@@ -94,7 +94,7 @@ class Trace(Hook):
         if isinstance(piece, Piece):
             told = {
                 "channel": None if piece.channel == "text" else piece.channel,
-                "usage": piece.usage and _plain(piece.usage),
+                "usage": piece.usage,
                 "finish": piece.finish,
             }
         told = {name: value for name, value in told.items() if value is not None}
@@ -106,12 +106,12 @@ class Trace(Hook):
         running = self._runs.get(_key(moment))
         if running is not None:
             running.turn = turn
-        self._write(moment, "turn", step=_number(moment), turn=_plain(turn))
+        self._write(moment, "turn", step=_number(moment), turn=turn)
         return turn
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
         """Write that an action begins, and what came of it."""
-        self._write(moment, "action", action=_plain(action))
+        self._write(moment, "action", action=action)
         observation = proceed(action)
         self._observed(moment, observation)
         return observation
@@ -121,7 +121,7 @@ class Trace(Hook):
         if isinstance(event, Observation):
             self._observed(moment, event)
         elif isinstance(event, Correction):
-            self._write(moment, "correction", step=_number(moment), correction=_plain(event))
+            self._write(moment, "correction", step=_number(moment), correction=event)
         elif isinstance(event, Step):
             self._stepped(moment)
 
@@ -137,7 +137,7 @@ class Trace(Hook):
             stop_reason=context.stop_reason,
             answer=context.answer,
             steps=len(context.steps),
-            usage=_plain(context.usage),
+            usage=context.usage,
         )
         with self._lock:
             self._runs.pop(_key(moment), None)
@@ -169,7 +169,7 @@ class Trace(Hook):
         with self._lock:  # what the run has made of a call comes after what the call itself said
             if written.get(observation.action_id) != observation:
                 written[observation.action_id] = observation
-                self._write(moment, "observation", observation=_plain(observation))
+                self._write(moment, "observation", observation=observation)
 
     def _stepped(self, moment: Moment) -> None:
         """Write the end of each step that is new, and of its parts what was not written yet.
@@ -182,8 +182,8 @@ class Trace(Hook):
         for number, step in enumerate(moment.context.steps[running.steps :], running.steps + 1):
             for observation in step.observations:
                 self._observed(moment, observation)
-            turn = {} if step.turn == running.turn else {"turn": _plain(step.turn)}
-            self._write(moment, "step", step=number, usage=_plain(step.usage), **turn)
+            turn = {} if step.turn == running.turn else {"turn": step.turn}
+            self._write(moment, "step", step=number, usage=step.usage, **turn)
             running.steps, running.turn, running.observations = number, None, {}
 
     def _write(self, moment: Moment, event: str, **facts: Any) -> None:
@@ -197,7 +197,7 @@ class Trace(Hook):
             "at": round(moment.seconds, 6),
         }
         try:
-            line = line_of({**head, **facts})
+            line = line_of(head | {name: _plain(value) for name, value in facts.items()})
             with self._lock:
                 if not running.over:
                     append(running.path, line)
@@ -244,5 +244,5 @@ def _file_name(run_id: str) -> str:
     return f"{name[:_LONGEST_NAME]}-{digest[:16]}"
 
 
-def _plain(value: Value) -> dict[str, Any]:
-    return value.model_dump(exclude_none=True)
+def _plain(value: Any) -> Any:
+    return value.model_dump(exclude_none=True) if isinstance(value, Value) else value
