@@ -101,7 +101,7 @@ class _Reader:
         while self._here != end:
             if self._here == "":
                 self._fail(f"this is never closed by {end}", start)
-            self._take(_CHARACTER, f"no escape that llama.cpp knows: {self._next_two!r}")
+            self._take(_CHARACTER, f"this escape is not known everywhere: {self._next_two!r}")
         self._position += 1
 
     def _group(self) -> int:
