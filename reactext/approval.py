@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reactext.arguments import ArgumentError, validate
 from reactext.canonical import call_text
 from reactext.errors import SetupError
 from reactext.hooks import Hook, Moment, Proceed
@@ -71,7 +72,13 @@ class Approval(Hook):
         self._askers = [(pattern, _asker(each)) for pattern, each in approve.items()]
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
-        """Run the action, or what it was changed to, or say why it was not run."""
+        """Run the action, or what it was changed to, or say why it was not run.
+
+        A call that cannot be run as it is written is answered with what is wrong, and nobody is
+        asked.
+        """
+        if not _can_run(moment, action):
+            return proceed(action)
         ask = next(
             (ask for name, ask in self._askers if fnmatch.fnmatchcase(action.tool, name)), None
         )
@@ -97,6 +104,17 @@ class Approval(Hook):
                 return _instead(action, f"This call was not allowed: {told}", "denied")
             case Answered():
                 return _instead(action, decision.text, "ok")
+
+
+def _can_run(moment: Moment, action: Action) -> bool:
+    tool = moment.toolbox.get(action.tool)
+    if tool is None or action.problem is not None:
+        return False
+    try:
+        validate(tool, action.kwargs, action.args)
+    except ArgumentError:
+        return False
+    return True
 
 
 def _asker(given: bool | Ask) -> Ask:

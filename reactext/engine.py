@@ -170,6 +170,7 @@ class Engine:
                 frame=frame,
                 constrain=constrain,
                 eager=eager,
+                max_parallel=max_parallel,
                 max_corrections=max_corrections,
                 max_retries=max_retries,
                 step_tokens=step_tokens,

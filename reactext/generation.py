@@ -232,11 +232,7 @@ def _eagerly(state: RunState, events: list[TextDelta | Action]) -> Iterator[Even
     """Pass events on; start a call whose tool may be started while the model still writes."""
     for event in events:
         if isinstance(event, Action) and state.setup.options.eager:
-            tool = state.setup.toolbox.get(event.tool)
-            if tool is not None and tool.idempotent and not tool.sequential:
-                state.pending[event.id] = state.setup.runner.start(
-                    event, state.run_context(), around=state.around
-                )
+            state.start_early(event)
         yield event
 
 

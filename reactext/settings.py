@@ -28,6 +28,7 @@ class Options:
     constrain: Constrain = "auto"
     parallel: bool = True
     eager: bool = False
+    max_parallel: int = 8
     max_corrections: int = 2
     max_retries: int = 1
     max_calls: int = 4

@@ -41,6 +41,7 @@ class RunState:
     transcript: str = ""
     toolbox: Toolbox = field(init=False)
     pending: dict[str, Pending] = field(default_factory=dict)
+    barred: bool = False
     corrections: list[Correction] = field(default_factory=list)
     spent: Usage = field(default_factory=Usage)
 
@@ -109,9 +110,22 @@ class RunState:
         """Run an action inside the hooks."""
         return action_through(self.setup.hooks, self.moment(), action, proceed)
 
+    def start_early(self, action: Action) -> None:
+        """Start a call while its turn is still being written, if its tool may be.
+
+        Not behind a sequential tool's call, and never more than may run side by side.
+        """
+        tool = self.setup.toolbox.get(action.tool)
+        self.barred |= tool is not None and tool.sequential
+        full = len(self.pending) >= self.setup.options.max_parallel
+        if tool is not None and tool.idempotent and not self.barred and not full:
+            self.pending[action.id] = self.setup.runner.start(
+                action, self.run_context(), around=self.around
+            )
+
     def run_actions(self, actions: Sequence[Action]) -> Iterator[Observation]:
         """Run the actions of a turn; those that were started early are only waited for."""
-        started, self.pending = self.pending, {}
+        started, self.pending, self.barred = self.pending, {}, False
         return self.setup.runner.run(
             actions, self.run_context(), around=self.around, started=started
         )

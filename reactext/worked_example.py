@@ -63,7 +63,7 @@ _ONE_CALL = {
 def example_for(toolbox: Toolbox, language: str, *, parallel: bool) -> Example:
     """Return the example that fits these tools; languages without one of their own get English."""
     tools = list(toolbox)
-    if len(tools) == 1 and tools[0].example is not None:
+    if len(tools) == 1:
         return _of_tool(tools[0], language)
     table = _NEUTRAL if parallel else _ONE_CALL
     return table.get(language, table["en"])
