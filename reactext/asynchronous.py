@@ -9,7 +9,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TypeVar
 
-from reactext.event_loop import CALLERS_LOOP
+from reactext.running.event_loop import CALLERS_LOOP
 
 Item = TypeVar("Item")
 

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from reactext.calls import CallLimits, Workshop, perform
+from reactext.running.calls import CallLimits, Workshop, perform
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
 from reactext.models import Action, Observation
-from reactext.pending import Pending
+from reactext.running.pending import Pending
 from reactext.tools import RunContext, Toolbox, is_count
 
 __all__ = ["ActionRunner", "Around", "Pending", "Proceed"]
@@ -42,7 +42,7 @@ class ActionRunner:
             raise SetupError(f"max_parallel={max_parallel!r} must be a whole number of at least 1")
         for each in toolbox:
             if each.isolation == "process":
-                from reactext.processes import check_importable
+                from reactext.running.processes import check_importable
 
                 check_importable(each)
         self._max_parallel = max_parallel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from reactext.threads import Threads
+from reactext.running.threads import Threads
 
 LONG = 20.0
 

@@ -8,9 +8,9 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any
 
-from reactext.attempts import Launch, Progress, Running
-from reactext.outcomes import Outcome, outcome_of
-from reactext.threads import TOOLS
+from reactext.running.attempts import Launch, Progress, Running
+from reactext.running.outcomes import Outcome, outcome_of
+from reactext.running.threads import TOOLS
 from reactext.tools import RunContext, Tool
 
 
@@ -23,11 +23,11 @@ def launch_for(
     """
     # the two others are imported when they are first needed: not every program has such tools
     if tool.isolation == "process":
-        from reactext.processes import errand, in_process
+        from reactext.running.processes import errand, in_process
 
         return in_process(errand(tool, positional, named, written, context))
     if is_async(tool.function):
-        from reactext.event_loop import in_loop
+        from reactext.running.event_loop import in_loop
 
         return in_loop(partial(tool.function, *positional, **named), written)
     return in_thread(lambda: outcome_of(tool.function, positional, named, written))

@@ -14,9 +14,9 @@ from contextvars import ContextVar, copy_context
 from time import monotonic
 from typing import Any
 
-from reactext.attempts import Launch, Progress, Running
-from reactext.outcomes import Outcome, awaited, failed, succeeded
-from reactext.threads import TOOLS
+from reactext.running.attempts import Launch, Progress, Running
+from reactext.running.outcomes import Outcome, awaited, failed, succeeded
+from reactext.running.threads import TOOLS
 
 BLOCKED = 1.0
 """A loop that has not begun a tool after so many seconds is held up by another."""

@@ -9,7 +9,7 @@ from time import monotonic
 
 from reactext.cancellation import Cancellation
 from reactext.models import Action, Observation
-from reactext.threads import CALLS, PATIENCE
+from reactext.running.threads import CALLS, PATIENCE
 
 _CTRL_C = 0.2
 """So many seconds the main thread waits at a time. A Ctrl-C that comes just before a wait does not

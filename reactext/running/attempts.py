@@ -9,8 +9,8 @@ from time import monotonic
 from typing import Protocol
 
 from reactext.cancellation import Cancellation
-from reactext.outcomes import Outcome, failed
-from reactext.threads import PATIENCE
+from reactext.running.outcomes import Outcome, failed
+from reactext.running.threads import PATIENCE
 
 NOT_RUN = Outcome("skipped", "was not run: the run was cancelled")
 

@@ -1,0 +1,1 @@
+"""How a call is carried out: its time limit, its thread, its process, its place in the queue."""
