@@ -68,7 +68,7 @@ class Reply:
         limit, since = self._timeouts.first, time.monotonic()
         while chunk := self._next(limit):
             now = time.monotonic()
-            if not chunk.startswith(b":"):
+            if _is_a_sign(chunk):
                 since = now
                 if limit != self._timeouts.gap:
                     limit = self._timeouts.gap
@@ -98,7 +98,13 @@ class Reply:
 
     def close(self) -> None:
         """Leave the connection to the next request if it may serve it; else end it."""
-        if self._reuse and self._wire.has_all_arrived:
-            self._wire.finish()
+        if self._reuse and self._wire.let_go():
             self._response.raw.release_conn()
         self._response.close()
+
+
+def _is_a_sign(chunk: bytes) -> bool:
+    """Whether there is anything but comments and blank lines in it."""
+    if chunk[:1] not in (b":", b"\r", b"\n"):
+        return True
+    return any(line and not line.startswith(b":") for line in chunk.splitlines())

@@ -46,7 +46,7 @@ class Wire:
                 _shut(self._socket)
 
     def release(self) -> None:
-        """Forget the socket: it may serve other requests from now on."""
+        """Forget the socket."""
         with self._lock:
             self._socket = None
 
@@ -61,10 +61,19 @@ class Wire:
             return True
         return isinstance(self.answer.fp, ArrivedBody) and self.answer.fp.ended
 
-    def finish(self) -> None:
-        """Be done with the answer: its connection takes no other request before."""
+    def let_go(self) -> bool:
+        """Say whether the connection may serve another request, and if so have nothing more of it.
+
+        From then on `cut` cannot hurt that other request.
+        """
+        with self._lock:
+            if self._cut or not self.has_all_arrived:
+                return False
+            self._socket = None
         if self.answer is not None:
+            # only then does its connection take another request
             self.answer.close()
+        return True
 
     def wait_at_most(self, seconds: float) -> None:
         """Let the next read fail after so many seconds without a byte."""

@@ -95,17 +95,23 @@ class OllamaModel:
     def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield the continuation piece by piece; see `CompletionModel`."""
         stops = [text for text in stop if text]
+        return completing(
+            lambda: self._begin(prompt, stops, options),
+            stop=stops,
+            options=options,
+            retry=self._retry,
+        )
 
-        @contextlib.contextmanager
-        def begin() -> Iterator[Iterable[Piece]]:
-            body = self._body(prompt, stops, options)
-            try:
-                with self._origin.stream("/api/generate", body, options.cancellation) as reply:
-                    yield pieces(reply)
-            except ModelMissing as error:
-                raise missing(self._origin, self.name) from error
-
-        return completing(begin, stop=stops, options=options, retry=self._retry)
+    @contextlib.contextmanager
+    def _begin(
+        self, prompt: str, stop: Sequence[str], options: Completion
+    ) -> Iterator[Iterable[Piece]]:
+        body = self._body(prompt, stop, options)
+        try:
+            with self._origin.stream("/api/generate", body, options.cancellation) as reply:
+                yield pieces(reply)
+        except ModelMissing as error:
+            raise missing(self._origin, self.name) from error
 
     def _body(self, prompt: str, stop: Sequence[str], options: Completion) -> dict[str, Any]:
         parameters = {

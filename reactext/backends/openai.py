@@ -106,15 +106,21 @@ class OpenAICompletionModel:
     def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield the continuation piece by piece; see `CompletionModel`."""
         stops = [text for text in stop if text]
+        return completing(
+            lambda: self._begin(prompt, stops, options),
+            stop=stops,
+            options=options,
+            retry=self._retry,
+        )
 
-        @contextlib.contextmanager
-        def begin() -> Iterator[Iterable[Piece]]:
-            server = self._server()
-            body = _body(server.name, self._kind or server.kind, prompt, stops, options)
-            with self._origin.stream("/completions", body, options.cancellation) as reply:
-                yield pieces(reply)
-
-        return completing(begin, stop=stops, options=options, retry=self._retry)
+    @contextlib.contextmanager
+    def _begin(
+        self, prompt: str, stop: Sequence[str], options: Completion
+    ) -> Iterator[Iterable[Piece]]:
+        server = self._server()
+        body = _body(server.name, self._kind or server.kind, prompt, stop, options)
+        with self._origin.stream("/completions", body, options.cancellation) as reply:
+            yield pieces(reply)
 
 
 def _body(

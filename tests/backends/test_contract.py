@@ -332,7 +332,8 @@ def test_pings_keep_a_connection_alive_but_are_no_text(api: Api) -> None:
         yield opened
         pause = threading.Event()
         while True:
-            yield ping
+            yield chunk(b":")
+            yield chunk(b"\n\n")
             pause.wait(0.01)
 
     with serving(answering(api, [part for part in whole if part != chunk(b"")])) as server:
