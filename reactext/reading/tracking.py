@@ -66,6 +66,16 @@ class Tracker:
         """Whether a string is open."""
         return bool(self._quote)
 
+    @property
+    def held(self) -> int:
+        """How many characters wait for what comes after them."""
+        return len(self._pending)
+
+    @property
+    def may_have_ended(self) -> bool:
+        """Whether the last quote, with only blanks after it, may have ended the open string."""
+        return bool(self._quote) and self._pending.rstrip() == self._quote
+
     def feed(self, text: str, *, final: bool = False) -> list[Part]:
         """Return the parts of the text that are certain. Raises `TooMuchError`."""
         text = self._pending + text

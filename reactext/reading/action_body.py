@@ -1,0 +1,247 @@
+"""Collects the text after "Action:" and reads each call as soon as it is complete.
+
+    a(x="1") || b()      - a()      {"tool": …}      a
+                         - b()                       {"x": 1}
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from reactext.reading.binding import Draft
+from reactext.reading.group import Findings
+from reactext.reading.inputs import read_input
+from reactext.reading.names import is_none, resolve_exactly, undressed
+from reactext.reading.scanner import Fence
+from reactext.reading.tracking import Part, Tracker
+from reactext.reading.values import strict_json
+from reactext.reading.written_calls import Reading, read_clean, read_written
+
+_CALL = re.compile(
+    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、])[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
+)
+
+
+class ActionBody:
+    """The calls of one action label; ``pending`` is a name whose input is still to come."""
+
+    def __init__(self, reading: Reading, findings: Findings, start: int) -> None:
+        self._reading = reading
+        self._findings = findings
+        self._tracker = Tracker()
+        self._item: list[str] = []
+        self._item_start = start
+        self._is_closed = self._is_read = self._is_between = self._is_due = False
+        self._ticks = ""
+        self._raw: list[str] | None = None
+        self._cut: tuple[int, int] | None = None
+        self._length = 0
+        self.pending: Draft | None = None
+        self.says_none = False
+        self.after_none: list[str] = []
+        self.is_over = False
+        self.end = start
+
+    @property
+    def is_inside(self) -> bool:
+        return self._tracker.depth > 0 or bool(self._ticks)
+
+    def take(self, text: str, start: int) -> None:
+        if self.is_over:
+            return
+        if self._raw is not None:
+            self._raw.append(text)
+            return
+        if not self._item and not self._is_read:
+            self._item_start = start
+        for part in self._tracker.feed(text):
+            self._part(part)
+
+    def label_inside(self, start: int) -> None:
+        """Note that a label stands where something is open: if it never closes, it counts."""
+        if self._cut is None and not self._tracker.in_string:
+            self._cut = (self._length + self._tracker.held, start)
+
+    def fence(self, fence: Fence) -> bool:
+        if self._tracker.in_string:
+            return False
+        if self._ticks:
+            if fence.info or not fence.text.strip().strip(">").strip().startswith(self._ticks):
+                return False
+            self._close_fence()
+            return True
+        if self._tracker.depth:
+            return False
+        self._line_ends()
+        self._ticks = fence.text.strip().strip(">").strip()[:3]
+        if self.pending is not None:
+            self._raw = []
+        return True
+
+    def _close_fence(self) -> None:
+        self._ticks = ""
+        if self._raw is not None and self.pending is not None:
+            raw, self._raw = "".join(self._raw), None
+            self._findings.repaired("no input label")
+            self._add(read_input(raw, self.pending))
+            self.pending = None
+            self._is_between = True
+            return
+        for part in self._tracker.feed("", final=True):
+            self._part(part)
+        self._item_ends()
+        self._tracker = Tracker()
+        self._is_between = not self._findings.is_open
+
+    def _part(self, part: Part) -> None:
+        if part.kind == "text":
+            if not self._is_read:
+                self._item.append(part.text)
+                self._length += len(part.text)
+            elif part.text.strip(" \t\r`*.;,。；，、!！~"):
+                self._findings.repaired("text after the call")
+        elif part.kind == "closed":
+            self._closed()
+        elif part.kind == "separator":
+            self._separated(part.text)
+        elif part.kind == "newline":
+            self._line_ends()
+        else:
+            self._findings.repaired("comment")
+
+    def _closed(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        text = "".join(self._item)
+        if self.pending is not None:
+            self._input_closed(text)
+            return
+        if self._is_between and not self._is_due and not self._looks_like_call(text):
+            return
+        drafts = read_clean(text, self._reading)
+        for each in drafts:
+            self._add(each)
+        self._is_read = bool(drafts)
+
+    def _input_closed(self, text: str) -> None:
+        assert self.pending is not None
+        if not text.lstrip().startswith("{"):
+            return
+        try:
+            strict_json(text)
+        except ValueError:
+            return
+        self._findings.repaired("no input label")
+        self._add(replace(read_input(text, self.pending), text=text))
+        self.pending = None
+        self._is_read = True
+
+    def _separated(self, bar: str) -> None:
+        if len(bar) == 1 and not self._is_closed and not self._is_read:
+            self._item.append(bar)
+            self._length += 1
+            return
+        if len(bar) == 1:
+            self._findings.repaired("single bar")
+        self._item_ends()
+        self._is_between, self._is_due = False, True
+
+    def _line_ends(self) -> None:
+        if not self._is_read and not "".join(self._item).strip(" \t\r`*"):
+            self._item.clear()
+            self._length = 0
+            return
+        self._item_ends()
+        if not self._findings.is_open or self._findings.problem:
+            self._is_between, self._is_due = True, False
+
+    def _item_ends(self) -> None:
+        text, was_read = "".join(self._item), self._is_read
+        was_between, was_due = self._is_between, self._is_due
+        self._item.clear()
+        self._length = 0
+        self._is_closed = self._is_read = self._is_due = False
+        self._cut = None
+        if was_read or not text.strip(" \t\r\n`*") or self.is_over:
+            return
+        if self.says_none:
+            self.after_none.append(text)
+            return
+        if self.pending is not None and not was_due:
+            if not self._after_name(text):
+                return
+        elif was_between and not was_due and not self._looks_like_call(text):
+            self.is_over = True
+            self._findings.repaired("text after the call")
+            return
+        if is_none(text):
+            self.says_none = True
+            return
+        for each in read_written(text, self._reading):
+            self._drafted(each)
+
+    def _after_name(self, text: str) -> bool:
+        """Read the line after a name alone: its input, another call, or words that are passed."""
+        assert self.pending is not None
+        if text.lstrip()[:1] in ("{", "[", "(", "｛", "（"):
+            self._findings.repaired("no input label")
+            self._add(read_input(text, self.pending))
+            self.pending = None
+            return False
+        name = undressed(text)
+        is_known = self._reading.tools is not None and resolve_exactly(name, self._reading.tools) is not None
+        if is_known or self._looks_like_call(text):
+            self._add(self.pending)
+            self.pending = None
+            return True
+        self._findings.repaired("words after the tool name")
+        return False
+
+    def _drafted(self, draft: Draft) -> None:
+        if draft.needs_input:
+            if self.pending is not None:
+                self._add(self.pending)
+            self.pending = draft
+        else:
+            self._add(draft)
+
+    def _add(self, draft: Draft) -> None:
+        self._findings.add(draft, self._item_start)
+
+    def _looks_like_call(self, text: str) -> bool:
+        if text.lstrip().startswith(("{", "[{")):
+            return True
+        call = _CALL.match(text)
+        if call is None:
+            return False
+        if self._reading.tools is None:
+            return " " not in call["name"].strip()
+        return resolve_exactly(undressed(call["name"]), self._reading.tools) is not None
+
+    def finish(self) -> None:
+        """Read the last call, also where its closers are missing."""
+        if self._raw is not None:
+            self._close_fence()
+        for part in self._tracker.feed("", final=True):
+            self._part(part)
+        if self._tracker.depth and self._cut is not None:
+            length, self.end = self._cut
+            self._item = ["".join(self._item)[:length]]
+        self._item_ends()
+
+    def settle(self) -> None:
+        """Take a name alone as a call without arguments: no input has come."""
+        if self.pending is not None:
+            draft, self.pending = self.pending, None
+            self._add(_without_input(draft))
+
+
+def _without_input(draft: Draft) -> Draft:
+    if draft.problem or draft.is_answer or draft.tool is None:
+        return draft
+    required = [each.name for each in draft.tool.parameters if each.required]
+    if not required:
+        return draft
+    return replace(draft, problem=f"{draft.name} was given no arguments; it needs {', '.join(required)}")

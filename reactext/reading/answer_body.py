@@ -1,0 +1,164 @@
+"""Streams a final answer, verbatim, and finds what was written after it.
+
+An answer may hold labels, code and tables. It ends where the model goes on without being asked:
+a new thought, a repeated answer, an invented observation, question or user turn, an action.
+"""
+
+from __future__ import annotations
+
+from reactext.protocol import bare
+from reactext.reading.bodies import Told
+from reactext.reading.group import Findings
+from reactext.reading.labels import Label
+from reactext.reading.names import is_none, resolve, resolve_exactly, undressed
+from reactext.reading.scanner import Fence
+from reactext.reading.written_calls import Reading
+
+_SURE_ENDS = ("thought", "observation")
+
+
+class AnswerBody:
+    """The text of an answer; ``end`` is where it ended, if it did before the text."""
+
+    def __init__(self, reading: Reading, findings: Findings, start: int, label: Label | None) -> None:
+        self._reading = reading
+        self._findings = findings
+        self._told = Told(findings, "answer")
+        self._label = label
+        self._ticks = ""
+        self._held: list[str] = []
+        self._held_kind = ""
+        self._held_lines = 0
+        self._line_is_blank = False
+        self._wraps = False
+        self.end: int | None = None
+        self._held_at = start
+        self.is_over = False
+
+    is_inside = False
+
+    def wrapped(self) -> None:
+        """Say that the whole turn stands in a fence, which the next lone one closes."""
+        self._wraps = True
+
+    def take(self, text: str, start: int) -> None:
+        if self.is_over:
+            return
+        if not self._held_kind:
+            self._note_blank_line(text)
+            self._told.take(text)
+            return
+        self._held.append(text)
+        if self._held_kind == "fence":
+            if text.strip():
+                self._release_fence()
+        elif self._held_kind == "action" and text.endswith("\n"):
+            self._held_lines += 1
+            self._judge_action()
+
+    def _note_blank_line(self, text: str) -> None:
+        if text.strip():
+            self._line_is_blank = False
+        elif text.endswith("\n"):
+            self._line_is_blank = True
+
+    def label(self, label: Label) -> bool:
+        """Take a label that begins a line; False says that it belongs to the answer."""
+        if self._told.is_empty and not self._held_kind and label.kind in ("answer", "action_input"):
+            return True
+        if self._ticks or not label.has_colon or not (label.is_plain or label.is_starred):
+            return False
+        if self._held_kind in ("question", "action") and label.kind in (
+            "thought", "action", "action_input", "answer", "observation"
+        ):  # fmt: skip
+            self._end_at(self._held_at)
+            return True
+        if self._ends(label):
+            self._end_at(label.start)
+            return True
+        if label.kind == "action" and not label.is_weak or label.kind == "question":
+            self._release()
+            self._hold(label.kind, label.start)
+        return False
+
+    def _ends(self, label: Label) -> bool:
+        if label.kind in _SURE_ENDS:
+            return not label.is_weak
+        if label.kind == "answer":
+            own = self._label is not None and bare(self._label.written) == bare(label.written)
+            return own or label.is_canonical
+        if label.kind == "question":
+            is_user = bare(label.written) in ("user", "human", "userinput", "用户", "用户输入")
+            return is_user and (self._line_is_blank or not label.is_weak)
+        return False
+
+    def _hold(self, kind: str, start: int) -> None:
+        self._held_kind = kind
+        self._held_at = start
+        self._held_lines = 0
+
+    def _release(self) -> None:
+        text, self._held_kind = "".join(self._held), ""
+        self._held.clear()
+        if text:
+            self._told.take(text)
+
+    def _release_fence(self) -> None:
+        if self._wraps:
+            self._end_at(self._held_at)
+            return
+        self._ticks = self._held[0].strip()[:3]
+        self._release()
+
+    def _judge_action(self) -> None:
+        """Keep holding a line that names a tool: it is an action, written after the answer."""
+        first = "".join(self._held).split("\n", 1)[0].partition(":")[2] or "".join(self._held).partition("：")[2]
+        name = undressed(first.strip().split("(")[0])
+        if is_none(name) or (self._reading.tools is not None and resolve_exactly(name, self._reading.tools)):
+            self._end_at(self._held_at)
+        elif self._reading.tools is None and "(" in first and resolve(name, None).name:
+            self._end_at(self._held_at)
+        elif self._held_lines > 1:
+            self._release()
+
+    def _end_at(self, position: int) -> None:
+        self._held.clear()
+        self._held_kind = ""
+        self.end = position
+        self.is_over = True
+        self._findings.repaired("text after the answer")
+
+    def fence(self, fence: Fence) -> bool:
+        ticks = fence.text.strip().strip(">").strip()[:3]
+        if self._held_kind == "action":
+            return False
+        if self._held_kind:
+            self._release_fence() if self._held_kind == "fence" else self._release()
+            if self.is_over:
+                return True
+        if self._ticks:
+            if not fence.info and ticks == self._ticks:
+                self._ticks = ""
+            self._told.take(fence.text)
+        elif fence.info:
+            self._ticks = ticks
+            self._told.take(fence.text)
+        else:
+            self._hold("fence", fence.start)
+            self._held.append(fence.text)
+        return True
+
+    def finish(self) -> None:
+        if self._held_kind == "fence":
+            self._end_at(self._held_at)
+            self._findings.repaired("lone fence")
+        elif self._held_kind == "action":
+            self._held_lines = 2
+            self._judge_action()
+        elif self._held_kind:
+            self._release()
+        text = self._findings.told("answer")
+        if text:
+            self._findings.answer = text
+        else:
+            self._findings.fault("the final answer is empty", self._held_at)

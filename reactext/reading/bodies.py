@@ -1,0 +1,101 @@
+"""What the text under each label is collected by, until it can be read.
+
+A body takes the text of its label as it comes, tells what is certain, and finishes when the next
+label, or the end, is there.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from reactext.reading.group import Findings
+from reactext.reading.scanner import Fence
+
+
+class Body(Protocol):
+    """The text under one label."""
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether a string, bracket or fence is open, so that no label counts."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing that comes can belong to it, nor to the turn."""
+        ...
+
+    def take(self, text: str, start: int) -> None:
+        """Take the next piece, which stands at ``start``."""
+        ...
+
+    def fence(self, fence: Fence) -> bool:
+        """Take a fence, or refuse it: then it comes again, as text."""
+        ...
+
+    def finish(self) -> None:
+        """Read what is still to be read."""
+        ...
+
+
+class Told:
+    """Streams one kind of text, without the blanks at its ends."""
+
+    def __init__(self, findings: Findings, kind: str, joint: str = "") -> None:
+        self._findings = findings
+        self._kind = kind
+        self._blanks = joint
+        self._has_text = bool(joint)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was told."""
+        return not self._has_text
+
+    def take(self, text: str) -> None:
+        """Tell a piece; blanks are told with the text that follows them."""
+        solid = text.rstrip()
+        if not solid:
+            if self._has_text:
+                self._blanks += text
+            return
+        if not self._has_text:
+            solid = solid.lstrip()
+        self._findings.tell(self._kind, self._blanks + solid)
+        self._has_text = True
+        self._blanks = text[len(text.rstrip()) :]
+
+
+class Prose:
+    """A thought, or text before any label."""
+
+    is_over = False
+
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._fenced: list[str] = []
+        self._ticks = ""
+
+    @property
+    def is_inside(self) -> bool:
+        return bool(self._ticks)
+
+    def take(self, text: str, start: int) -> None:
+        if self._ticks:
+            self._fenced.append(text)
+        else:
+            self._told.take(text)
+
+    def fence(self, fence: Fence) -> bool:
+        self._fenced.append(fence.text)
+        if not self._ticks:
+            self._ticks = fence.text.strip().strip(">").strip()[:3]
+        elif not fence.info and fence.text.strip().strip(">").strip().startswith(self._ticks):
+            self._ticks = ""
+            self._told.take("".join(self._fenced))
+            self._fenced.clear()
+        return True
+
+    def finish(self) -> None:
+        """A fence that is still open is told by nobody: what it holds may be an action."""

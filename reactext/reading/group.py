@@ -1,0 +1,110 @@
+"""What a turn comes to, as it is read: events that are certain, calls, and the answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from reactext.models import Action, TextDelta
+from reactext.reading.binding import Draft
+from reactext.reading.json_calls import MAX_CALLS
+from reactext.reading.tracking import TooMuchError
+
+
+@dataclass(slots=True)
+class Findings:
+    """The events of one reading, in order, and what they add up to."""
+
+    step: int = 1
+    events: list[TextDelta | Action] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    answer: str | None = None
+    repairs: dict[str, None] = field(default_factory=dict)
+    problem: str = ""
+    problem_at: int = 0
+    _waiting: list[Draft] = field(default_factory=list)
+    _texts: dict[str, list[str]] = field(default_factory=dict)
+
+    def tell(self, kind: Any, text: str) -> None:
+        """Emit a piece of text."""
+        if text:
+            self.events.append(TextDelta(kind=kind, text=text))
+            self._texts.setdefault(kind, []).append(text)
+
+    def told(self, kind: str) -> str:
+        """Return all text of a kind."""
+        return "".join(self._texts.get(kind, ()))
+
+    def repaired(self, *names: str) -> None:
+        """Note what was tolerated."""
+        self.repairs.update(dict.fromkeys(names))
+
+    def fault(self, problem: str, at: int) -> None:
+        """Note why nothing can be read; the first reason counts."""
+        if not self.problem:
+            self.problem, self.problem_at = problem, at
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither a call nor an answer was found."""
+        return not self.actions and self.answer is None
+
+    def add(self, draft: Draft, at: int) -> None:
+        """Take a call that is complete. Raises `TooMuchError`.
+
+        One with a problem waits until the group has a call without.
+        """
+        if draft.is_answer:
+            self._answered(draft, at)
+            return
+        if self.answer is not None:
+            self.repaired("action after the answer")
+            return
+        if draft.problem:
+            self.fault(draft.problem, at)
+            self._waiting.append(draft)
+            if not self.actions:
+                return
+        waiting, self._waiting = self._waiting, []
+        for each in waiting if draft.problem else [*waiting, draft]:
+            self._emit(each)
+
+    def _emit(self, draft: Draft) -> None:
+        if len(self.actions) >= MAX_CALLS:
+            raise TooMuchError(f"there are more than {MAX_CALLS} calls in one turn")
+        action = Action(
+            id=f"c{self.step}.{len(self.actions) + 1}",
+            tool=draft.name or draft.text.strip()[:40] or "action",
+            args=() if draft.problem else draft.args,
+            kwargs={} if draft.problem else dict(draft.kwargs),
+            text=draft.text.strip(),
+            problem=draft.problem or None,
+        )
+        self.actions.append(action)
+        self.events.append(action)
+        self.repaired(*draft.repairs)
+
+    def _answered(self, draft: Draft, at: int) -> None:
+        if self.actions or self.problem or self.answer is not None:
+            self.repaired("answer after an action")
+            return
+        text = answer_text(draft)
+        if not text:
+            self.fault("the final answer is empty", at)
+            return
+        self.repaired("answer as an action", *draft.repairs)
+        self.answer = text
+        self.tell("answer", text)
+
+
+def answer_text(draft: Draft) -> str:
+    """Return the answer that a call to finish holds; structured ones are JSON."""
+    values = [*draft.args, *draft.kwargs.values()]
+    value = values[0] if len(values) == 1 else (dict(draft.kwargs) or list(draft.args) or None)
+    if isinstance(value, dict) and len(value) == 1:
+        only = next(iter(value.values()))
+        value = only if isinstance(only, str) else value
+    if value is None:
+        return ""
+    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,180 @@
+"""Collects the text after "Action Input:", for the tool that was named before it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from reactext.reading.binding import Draft
+from reactext.reading.group import Findings
+from reactext.reading.inputs import read_input
+from reactext.reading.scanner import Fence
+from reactext.reading.strings import CLOSING
+from reactext.reading.tracking import Tracker
+from reactext.reading.values import strict_json
+
+_CALLED = re.compile(r"[\w.]{1,80}\s?[(（]")
+_KEYED = re.compile(r"[^\W\d]\w{0,60}[ \t]*=[ \t]*[\"'“`\[{(rfb]")
+_HEAD = 140
+
+
+class InputBody:
+    """The input of one action; ``draft`` is the call it belongs to."""
+
+    def __init__(self, draft: Draft, findings: Findings, start: int) -> None:
+        self._draft = draft
+        self._findings = findings
+        self._start = start
+        self._text: list[str] = []
+        self._length = 0
+        self._head = ""
+        self._mode = "head"
+        self._tracker = Tracker()
+        self._quote = ""
+        self._is_escaped = self._is_read = self._new_line = False
+        self._ticks = ""
+        self._is_fenced = False
+        self._cut: tuple[int, int] | None = None
+        self.is_over = False
+        self.end = start
+        self.after_none = ""
+
+    @property
+    def is_inside(self) -> bool:
+        if self._ticks:
+            return True
+        if self._mode == "bracket":
+            return self._tracker.depth > 0
+        if self._mode == "keyed":
+            return self._tracker.in_string and not self._tracker.may_have_ended
+        return self._mode == "quote"
+
+    def label_inside(self, start: int) -> None:
+        """Note that a label stands where something is open: if it never closes, it counts."""
+        if self._cut is None:
+            self._cut = (self._length, start)
+
+    def fence(self, fence: Fence) -> bool:
+        ticks = fence.text.strip().strip(">").strip()[:3]
+        if self._mode in ("bracket", "keyed") and self.is_inside:
+            return bool(self._ticks) and self._tracker.in_string is False and self._fence_ends(fence, ticks)
+        if self._ticks:
+            return self._fence_ends(fence, ticks)
+        if self._is_read or self._is_fenced:
+            return True
+        self._is_fenced = self._mode == "head" and not self._head.strip()
+        self._ticks = ticks
+        if not self._is_fenced or fence.info:
+            self._store(fence.text)
+        else:
+            self._store(fence.text)
+        return True
+
+    def _fence_ends(self, fence: Fence, ticks: str) -> bool:
+        if fence.info or ticks != self._ticks:
+            return False
+        self._ticks = ""
+        self._store(fence.text)
+        if self._is_fenced:
+            self._read("".join(self._text))
+        return True
+
+    def _store(self, text: str) -> None:
+        self._text.append(text)
+        self._length += len(text)
+
+    def take(self, text: str, start: int) -> None:
+        if self._is_read:
+            self._after(text)
+            return
+        self._store(text)
+        if self._ticks:
+            return
+        if self._mode == "head":
+            self._head += text
+            self._begin()
+        elif self._mode in ("bracket", "keyed"):
+            self._follow(text)
+        elif self._mode == "quote":
+            self._follow_quote(text)
+
+    def _begin(self) -> None:
+        """Decide by the first characters what is open until it is closed."""
+        head = self._head.lstrip()
+        if not head:
+            return
+        if head[0] in "{[(｛（【" or _CALLED.match(head):
+            self._mode = "bracket"
+            self._follow(head)
+        elif head[0] in CLOSING and head[0] != "`":
+            self._mode = "quote"
+            self._quote = CLOSING[head[0]]
+            self._follow_quote(head[1:])
+        elif _KEYED.match(head):
+            self._mode = "keyed"
+            self._tracker.feed("(")
+            self._follow(head)
+        elif not re.match(r"[\w. \t]*[=]?[ \t]*\Z", head) or len(head) > _HEAD:
+            self._mode = "raw"
+
+    def _follow(self, text: str) -> None:
+        for part in self._tracker.feed(text):
+            if part.kind == "closed" and self._mode == "bracket":
+                self._mode = "raw"
+                self._closed()
+                return
+
+    def _closed(self) -> None:
+        """The first bracket closed: if that is clean JSON, the input is complete."""
+        text = "".join(self._text)
+        stripped = text.strip()
+        end = stripped.rfind("}") + 1
+        if not stripped.startswith("{") or not end:
+            return
+        try:
+            strict_json(_closed_part(stripped))
+        except ValueError:
+            return
+        self._read(text)
+
+    def _follow_quote(self, text: str) -> None:
+        for character in text:
+            if character == self._quote and not self._is_escaped:
+                self._mode = "raw"
+                return
+            self._is_escaped = character == "\\" and not self._is_escaped
+
+    def _after(self, text: str) -> None:
+        """Text after an input that is complete: on its line a remark, below it the end."""
+        if text.strip(" \t\r\n`*.;,。；，}"):
+            self._findings.repaired("text after the arguments")
+            self.is_over = self.is_over or self._new_line
+        if text.endswith("\n"):
+            self._new_line = True
+
+    def _read(self, text: str) -> None:
+        if self._is_read:
+            return
+        self._is_read = True
+        if not self._draft.problem:
+            draft = read_input(text, self._draft)
+            self._findings.add(replace(draft, text=f"{self._draft.text}\n{text.strip()}"), self._start)
+        else:
+            self._findings.add(self._draft, self._start)
+
+    def finish(self) -> None:
+        text = "".join(self._text)
+        if self._cut is not None and self.is_inside:
+            length, self.end = self._cut
+            text = text[:length]
+        self._read(text)
+
+
+def _closed_part(text: str) -> str:
+    tracker = Tracker()
+    length = 0
+    for part in tracker.feed(text, final=True):
+        if part.kind == "closed":
+            return text[:length]
+        length += len(part.text)
+    return text

@@ -1,0 +1,165 @@
+"""Reads the native tool calls of models that fall back into the format they were trained on.
+
+    <tool_call>{"name": …, "arguments": {…}}</tool_call>       [TOOL_CALLS][{…}]
+    <function=get_weather><parameter=city>Oslo</parameter></function>
+    functions.get_weather:0<|tool_call_argument_begin|>{…}     get_weather<｜tool▁sep｜>{…}
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from reactext.grammar import GrammarError
+from reactext.reading.binding import Draft, bound
+from reactext.reading.group import Findings
+from reactext.reading.inputs import loaded, read_input
+from reactext.reading.json_calls import read_json_calls
+from reactext.reading.mending import UnmendableError
+from reactext.reading.names import resolve
+from reactext.reading.scanner import Fence
+from reactext.reading.tracking import Tracker
+from reactext.reading.values import Bare
+from reactext.reading.written_calls import Reading, read_written
+
+_TOKEN = re.compile(
+    r"<[|｜](?:tool[_▁]calls?[_▁](?:section[_▁])?(?:begin|end)|tool[_▁]sep|tool[_▁]call[_▁]argument[_▁]begin)[|｜]>"
+)
+_SEP = re.compile(r"<[|｜](?:tool[_▁]sep|tool[_▁]call[_▁]argument[_▁]begin)[|｜]>|\[ARGS\]")
+_BEGIN = re.compile(r"<[|｜]tool[_▁]call[_▁]begin[|｜]>")
+_FUNCTION = re.compile(r"<function=(?P<name>[^>\n]{1,80})>|<invoke name=\"(?P<invoked>[^\"\n]{1,80})\">")
+_PARAMETER = re.compile(
+    r"<parameter(?:=| name=\")(?P<key>[^>\n\"]{1,80})\"?>\n?(?P<value>[^<]*(?:<(?!/parameter>)[^<]*)*)(?:</parameter>)?"
+)
+_ARG = re.compile(
+    r"<arg_key>(?P<key>[^<]{1,80})</arg_key>\s*<arg_value>(?P<value>[^<]*(?:<(?!/arg_value>)[^<]*)*)(?:</arg_value>)?"
+)
+_NAMED_JSON = re.compile(r"\s*(?P<name>[\w.:\-]{1,80})\s*(?:```(?:json)?\s*)?(?=\{)")
+
+
+class NativeBody:
+    """The text between the marks of one native call, or of several."""
+
+    def __init__(self, reading: Reading, findings: Findings, start: int, name: str = "", opened: str = "") -> None:
+        self._reading = reading
+        self._findings = findings
+        self._start = start
+        self._name = name
+        self._text: list[str] = [opened]
+        self._tracker = Tracker()
+        self.is_over = False
+
+    @property
+    def is_inside(self) -> bool:
+        return self._tracker.depth > 0
+
+    def take(self, text: str, start: int) -> None:
+        self._text.append(text)
+        self._tracker.feed(text)
+
+    def fence(self, fence: Fence) -> bool:
+        return False
+
+    def finish(self) -> None:
+        text = "".join(self._text)
+        if self._name:
+            drafts = [self._with_input(self._name, text)]
+        else:
+            drafts = read_native(text, self._reading)
+        self._findings.repaired("native call")
+        if not drafts:
+            self._findings.fault("the native tool call cannot be read", self._start)
+        for each in drafts:
+            self._findings.add(replace(each, text=text), self._start)
+
+    def _with_input(self, name: str, text: str) -> Draft:
+        return with_input(name, text, self._reading)
+
+
+def with_input(name: str, text: str, reading: Reading) -> Draft:
+    """Return the call of a tool with the text of its arguments."""
+    resolved = resolve(re.sub(r":\d+$", "", name.strip()), reading.tools)
+    draft = Draft(resolved.name, resolved.tool, text=text, problem=resolved.problem)
+    return draft if draft.problem else read_input(text, draft)
+
+
+def read_native(text: str, reading: Reading) -> list[Draft]:
+    """Return the calls between two marks, in whatever form they are."""
+    if _FUNCTION.search(text):
+        return _functions(text, reading)
+    if "<arg_key>" in text:
+        name = text.partition("<arg_key>")[0].strip()
+        return [_named(name, [(each["key"], each["value"]) for each in _ARG.finditer(text)], reading)]
+    if _SEP.search(text):
+        return [_separated(each, reading) for each in _BEGIN.split(text) if _SEP.search(each)]
+    stripped = _TOKEN.sub("", text).strip()
+    if (named := _NAMED_JSON.match(stripped)) is not None:
+        return [with_input(named["name"], stripped[named.end() :].rstrip("` \n"), reading)]
+    if stripped[:1] in ("{", "["):
+        return _json(stripped, reading)
+    drafts = []
+    for part in stripped.split("\n") if "\n" in stripped and "(" not in stripped else [stripped]:
+        drafts += read_written(part, reading)
+    return drafts
+
+
+def _json(text: str, reading: Reading) -> list[Draft]:
+    drafts: list[Draft] = []
+    tracker, start, length = Tracker(), 0, 0
+    for part in tracker.feed(text, final=True):
+        length += len(part.text)
+        if part.kind == "closed":
+            drafts += _loaded(text[start:length], reading)
+            start = length
+    if not drafts and tracker.depth:
+        drafts = _loaded(text, reading)
+    return drafts
+
+
+def _loaded(text: str, reading: Reading) -> list[Draft]:
+    try:
+        value, _ = loaded(text.strip().lstrip(",; \n"))
+    except (GrammarError, UnmendableError) as error:
+        return [Draft("", text=text, problem=f"the JSON of the native call cannot be read: {error}")]
+    return read_json_calls(value, reading.tools, text, labelled=True)
+
+
+def _functions(text: str, reading: Reading) -> list[Draft]:
+    heads = list(_FUNCTION.finditer(text))
+    ends = [each.start() for each in heads[1:]] + [len(text)]
+    drafts = []
+    for head, end in zip(heads, ends, strict=True):
+        body = text[head.end() : end]
+        name = head["name"] or head["invoked"]
+        pairs = [(each["key"], each["value"]) for each in _PARAMETER.finditer(body)]
+        plain_body = re.sub(r"</?(?:function|invoke|tool_call)>", "", body)
+        drafts.append(_named(name, pairs, reading) if pairs else with_input(name, plain_body, reading))
+    return drafts
+
+
+def _named(name: str, pairs: list[tuple[str, str]], reading: Reading) -> Draft:
+    resolved = resolve(name, reading.tools)
+    draft = Draft(resolved.name, resolved.tool, problem=resolved.problem)
+    if draft.problem:
+        return draft
+    return bound(draft, (), {key.strip(): _value(value) for key, value in pairs})
+
+
+def _value(text: str) -> object:
+    stripped = text.strip("\n")
+    if stripped.strip()[:1] in ("{", "["):
+        try:
+            return loaded(stripped.strip())[0]
+        except (GrammarError, UnmendableError):
+            return stripped
+    return Bare(stripped)
+
+
+def _separated(text: str, reading: Reading) -> Draft:
+    found = _SEP.search(text)
+    assert found is not None
+    before = _TOKEN.sub("\n", text[: found.start()]).strip()
+    after = _TOKEN.sub("", text[found.end() :]).strip()
+    if before.rpartition("\n")[2] == "function":  # DeepSeek: function<sep>name, then a fence
+        before, _, after = after.partition("\n")
+    return with_input(before.rpartition("\n")[2] if "\n" in before else before, after, reading)
