@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from apis import heard, text
 
-from reactext.backends import NEVER, EmbeddedModel
+from reactext.backends import NEVER, EmbeddedModel, OpenAICompletionModel
 from reactext.cancellation import Cancellation
 from reactext.completion import Completion
 from reactext.errors import CompletionError, ContextOverflow, ServerFault, SetupError
@@ -249,3 +249,22 @@ def test_a_file_that_is_no_model(tmp_path: Path) -> None:
     path.write_bytes(b"GGUF" + b"\0" * 100)
     with pytest.raises(SetupError, match="is it a whole GGUF file"):
         heard(EmbeddedModel(str(path)))
+
+
+@real_model
+def test_the_same_server_in_the_openai_style(model: EmbeddedModel) -> None:
+    inside = model._running()._origin
+    key = inside._headers["Authorization"].removeprefix("Bearer ")
+    with OpenAICompletionModel(f"{inside.url}/v1", api_key=key, retry=NEVER) as styled:
+        card = styled.card()
+        assert (card.window, card.grammar) == (2048, "gbnf")
+        for _ in range(5):
+            pieces = heard(styled, "The capital of France is", max_tokens=5)
+            assert "Paris" in text(pieces)
+            assert pieces[-1].finish == "length"
+        usage = pieces[-1].usage
+        assert usage is not None
+        assert usage.cached_tokens
+        assert text(heard(styled, "Is it?", grammar='root ::= " yes"')) == " yes"
+        with pytest.raises(ContextOverflow):
+            heard(styled, "word " * 3000)
