@@ -16,6 +16,7 @@ from reactext.completion import GrammarDialect
 from reactext.shapes import Chain, Character, Choice, Repeat, Rule, Shape, Text
 
 LLGUIDANCE_HEADER = "%llguidance {}\n"
+_ENTRIES = ("root", "start")
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -93,7 +94,7 @@ class _Writer:
         stem = re.sub("[^a-z0-9]+", "-", wanted.lower()).strip("-")
         stem = stem if "a" <= stem[:1] <= "z" else f"rule-{stem}".strip("-")
         name, number = self._dialect.name(stem), 1
-        while name in self._bodies:
+        while name in self._bodies or name in _ENTRIES:
             number += 1
             name = self._dialect.name(f"{stem}-{number}")
         return name
@@ -103,7 +104,7 @@ class _Writer:
             case Text(text):
                 return self._dialect.text(text)
             case Character():
-                return self._dialect.character(_class(shape))
+                return self._character(shape)
             case Chain(parts):  # from the last to the first: the rules are listed in reverse
                 return " ".join([self._part(each) for each in reversed(parts)][::-1])
             case Choice(options):
@@ -112,6 +113,12 @@ class _Writer:
                 return self._part(item, is_repeated=True) + _times(least, most)
             case Rule():
                 return self._reference(shape)
+
+    def _character(self, shape: Character) -> str:
+        (first, last), *others = shape.ranges
+        if first == last and not others and not shape.excluded:
+            return self._dialect.text(first)
+        return self._dialect.character(_class(shape))
 
     def _part(self, shape: Shape, *, is_repeated: bool = False) -> str:
         needs_brackets = isinstance(shape, Choice) or (
@@ -129,8 +136,14 @@ def _times(least: int, most: int | None) -> str:
 
 
 def _class(shape: Character) -> str:
-    """Write the inside of a class: plain ones first, a dash last, where it is no range."""
-    ordered = sorted(shape.ranges, key=lambda each: (each[0] == "-", each[0] < " ", each))
+    """Write the inside of a class, what could be taken for something else at the right end.
+
+    A dash comes first and a caret last; before it control characters, as xgrammar takes all hex
+    digits after their sign for theirs.
+    """
+    ordered = sorted(
+        shape.ranges, key=lambda each: (each[0] != "-", each[0] == "^", each[0] < " ", each)
+    )
     ranges = [
         _in_class(first) if first == last else f"{_in_class(first)}-{_in_class(last)}"
         for first, last in ordered
