@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reactext.cli.choosing import model_of, model_option
 from reactext.cli.exits import Exit
-from reactext.cli.fetching import fetched
-from reactext.cli.loading import object_at, tools_from
+from reactext.cli.loading import tools_from
 from reactext.context import Finished
 
 if TYPE_CHECKING:
@@ -43,12 +42,7 @@ def _engine_options(command: _Command) -> _Command:
             help="FILE.py, module, or one of these with :name; may be given again. "
             "Without any there are a calculator and a clock.",
         ),
-        click.option(
-            "--model",
-            metavar="MODEL",
-            help="As ollama:qwen2.5:7b, embedded, embedded:FILE.gguf, or python:FILE.py:name. "
-            "By default $REACTEXT_MODEL, else Ollama's, else embedded.",
-        ),
+        model_option,
     ):
         command = option(command)
     return command
@@ -115,25 +109,6 @@ def _engine(*, model: str | None, tools: tuple[str, ...], **options: Any) -> Ite
 
     with model_of(model) as chosen:
         yield Engine(chosen, tools_from(tools) if tools else BUILTIN_TOOLS, **options)
-
-
-@contextmanager
-def model_of(spec: str | None) -> Iterator[Any]:
-    """Give the model of this name, and close it at the end of the block."""
-    model = _model(spec)
-    with contextlib.closing(model) if hasattr(model, "close") else contextlib.nullcontext():
-        yield model
-
-
-def _model(spec: str | None) -> Any:
-    from reactext import backends
-
-    if spec is not None and spec.startswith("python:"):
-        return object_at(spec.removeprefix("python:"))
-    model = backends.model(spec)
-    if isinstance(model, backends.EmbeddedModel):
-        fetched(model.name)  # here, where it can be shown; the model would do it unseen
-    return model
 
 
 def _follow(run: Run, account: Account) -> None:

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from reactext.cli.asking import model_of
+from reactext.cli.choosing import model_of, model_option
 from reactext.cli.exits import Exit
 from reactext.doctor import Verdict, examine, worst
 
@@ -14,12 +14,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "unknown": None
 
 
 @click.command()
-@click.option(
-    "--model",
-    metavar="MODEL",
-    help="As ollama:qwen2.5:7b, embedded, embedded:FILE.gguf, or python:FILE.py:name. "
-    "By default $REACTEXT_MODEL, else Ollama's, else embedded.",
-)
+@model_option
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def doctor(model: str | None, as_json: bool) -> None:
     """Try what the model and its server do, with a verdict and a remedy on each.
