@@ -58,7 +58,7 @@ def _clear(state: RunState, budget: int, tail: str, kept: int) -> None:
 
 def check_whole(state: RunState, prompt: str, counted: int | None) -> None:
     """Raise when the server cannot have read all that it was sent; else learn from its count."""
-    if state.meter.seems_cut(prompt, counted):
+    if state.meter.seems_cut(prompt, counted, state.card.window):
         raise ContextTruncated(
             f"the server counted {counted} tokens in a prompt of about "
             f"{state.meter.estimate(prompt)}, so it dropped a part of it",

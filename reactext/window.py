@@ -18,6 +18,10 @@ _TOKENS_PER_BYTE = 0.3
 """Of UTF-8: near the truth for English (4 letters a token), Cyrillic, Chinese and emoji alike."""
 
 
+_LEAST_HALF = 500
+"""About half of the smallest window that a server gives by default."""
+
+
 class TokenMeter:
     """Estimates tokens, and is corrected by what the server counts.
 
@@ -49,14 +53,18 @@ class TokenMeter:
             self._per_byte = counted / size
             self._calibrated = True
 
-    def seems_cut(self, prompt: str, counted: int | None) -> bool:
-        """Whether the server counted far less than it was sent.
+    def seems_cut(self, prompt: str, counted: int | None, window: int | None) -> bool:
+        """Whether the server counted far less than it was sent, as much as a cut leaves.
 
-        Before the first count the estimate may be wrong by a factor of two either way, so only a
-        quarter of it is a sign; after it, 60 %. (A silent cut leaves about half of the window.)
+        A silent cut leaves about half of the window. Less than that is a server that counts only
+        what it evaluated, which says nothing. Before the first count the estimate may be wrong by
+        a factor of two either way, so only a quarter of it is a sign; after it, 60 %.
         """
+        if counted is None:
+            return False
+        half = (window // 3, window * 5 // 6) if window else (_LEAST_HALF, counted)
         share = 0.6 if self._calibrated else 0.25
-        return bool(counted) and (counted or 0) < self.estimate(prompt) * share
+        return half[0] <= counted <= half[1] and counted < self.estimate(prompt) * share
 
 
 def _bytes(text: str) -> int:

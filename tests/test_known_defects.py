@@ -477,6 +477,6 @@ class TestTracing:
     def test_26_a_window_is_kept_to(self) -> None:
         from reactext import ContextTruncated, Piece, Usage
 
-        cut = [SEARCH, Piece(usage=Usage(prompt_tokens=12), finish="stop")]
+        cut = [SEARCH, Piece(usage=Usage(prompt_tokens=2048), finish="stop")]
         with pytest.raises(ContextTruncated):
-            run(cut)
+            Engine(ScriptedModel([cut]), [search]).run("word " * 20_000)

@@ -72,8 +72,15 @@ def test_the_meter_learns_from_the_server() -> None:
 def test_a_count_far_below_what_was_sent_is_seen() -> None:
     meter = TokenMeter()
     prompt = "word " * 2000
-    assert not meter.seems_cut(prompt, None)
-    assert not meter.seems_cut(prompt, 2000)
-    assert meter.seems_cut(prompt, 512)
+    assert not meter.seems_cut(prompt, None, 1024)
+    assert not meter.seems_cut(prompt, 2000, None)
+    assert meter.seems_cut(prompt, 512, 1024)
+    assert meter.seems_cut(prompt, 512, None)
     meter.learn(prompt, 2000)
-    assert meter.seems_cut(prompt, 1000)
+    assert meter.seems_cut(prompt, 1000, 2048)
+
+
+def test_a_server_that_counts_only_what_it_evaluated_cuts_nothing() -> None:
+    meter = TokenMeter()
+    assert not meter.seems_cut("word " * 2000, 1, 4096)
+    assert not meter.seems_cut("word " * 2000, 60, None)
