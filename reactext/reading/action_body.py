@@ -39,7 +39,7 @@ class ActionBody:
         self._length = 0
         self.pending: Draft | None = None
         self.says_none = False
-        self.after_none: list[str] = []
+        self._after_none: list[str] = []
         self.is_over = False
         self.end = start
 
@@ -167,7 +167,7 @@ class ActionBody:
         if was_read or not text.strip(" \t\r\n`*") or self.is_over:
             return
         if self.says_none:
-            self.after_none.append(text)
+            self._after_none.append(text)
             return
         if self.pending is not None and not was_due:
             if not self._after_name(text):
@@ -185,6 +185,10 @@ class ActionBody:
     def _after_name(self, text: str) -> bool:
         """Read the line after a name alone: its input, another call, or words that are passed."""
         assert self.pending is not None
+        if self.pending.is_answer:
+            before = "".join(map(str, self.pending.args))
+            self.pending = replace(self.pending, args=(f"{before}\n{text}".strip(),))
+            return False
         if text.lstrip()[:1] in ("{", "[", "(", "｛", "（"):
             self._findings.repaired("no input label")
             self._add(read_input(text, self.pending))
@@ -230,6 +234,18 @@ class ActionBody:
             length, self.end = self._cut
             self._item = ["".join(self._item)[:length]]
         self._item_ends()
+
+    @property
+    def after_none(self) -> str:
+        """What was written after the word for no action."""
+        return "\n".join(self._after_none)
+
+    def was_cut(self) -> None:
+        """End here because the text was cut: what is not complete is not run."""
+        if self._is_read or (self.pending is None and not "".join(self._item).strip()):
+            return
+        name = self.pending.name if self.pending is not None else ""
+        self._add(Draft(name, text="".join(self._item), problem="the action was cut at the length limit"))
 
     def settle(self) -> None:
         """Take a name alone as a call without arguments: no input has come."""

@@ -20,7 +20,7 @@ _SURE_ENDS = ("thought", "observation")
 class AnswerBody:
     """The text of an answer; ``end`` is where it ended, if it did before the text."""
 
-    def __init__(self, reading: Reading, findings: Findings, start: int, label: Label | None) -> None:
+    def __init__(self, reading: Reading, findings: Findings, start: int, label: Label | None, *, wraps: bool = False) -> None:
         self._reading = reading
         self._findings = findings
         self._told = Told(findings, "answer")
@@ -30,16 +30,12 @@ class AnswerBody:
         self._held_kind = ""
         self._held_lines = 0
         self._line_is_blank = False
-        self._wraps = False
+        self._wraps = wraps
         self.end: int | None = None
         self._held_at = start
         self.is_over = False
 
     is_inside = False
-
-    def wrapped(self) -> None:
-        """Say that the whole turn stands in a fence, which the next lone one closes."""
-        self._wraps = True
 
     def take(self, text: str, start: int) -> None:
         if self.is_over:
@@ -146,6 +142,13 @@ class AnswerBody:
         else:
             self._hold("fence", fence.start)
             self._held.append(fence.text)
+        return True
+
+    def tag_end(self, name: str, start: int) -> bool:
+        """Take the closing tag of the label, if it was one."""
+        if self._label is None or self._label.dress != "<" or bare(self._label.written) != name:
+            return False
+        self._end_at(start)
         return True
 
     def finish(self) -> None:

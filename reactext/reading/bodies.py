@@ -99,3 +99,62 @@ class Prose:
 
     def finish(self) -> None:
         """A fence that is still open is told by nobody: what it holds may be an action."""
+
+
+class Skip:
+    """Text that does not count: an echo of the prompt, or an input without an action."""
+
+    is_inside = False
+    is_over = False
+
+    def take(self, text: str, start: int) -> None:
+        """Pass over it."""
+
+    def fence(self, fence: Fence) -> bool:
+        return True
+
+    def finish(self) -> None:
+        """There is nothing to read."""
+
+
+class AfterCalls:
+    """What follows calls that are complete: blanks, or the end of the turn."""
+
+    is_inside = False
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+    def take(self, text: str, start: int) -> None:
+        self.is_over = self.is_over or bool(text.strip(" \t\r\n`*;,.|"))
+
+    def fence(self, fence: Fence) -> bool:
+        return True
+
+    def finish(self) -> None:
+        """There is nothing to read."""
+
+
+class NoneBody:
+    """The input of an action that named no tool: its first line says so again, the rest counts."""
+
+    is_inside = False
+    is_over = False
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+
+    def take(self, text: str, start: int) -> None:
+        self._text.append(text)
+
+    def fence(self, fence: Fence) -> bool:
+        self._text.append(fence.text)
+        return True
+
+    @property
+    def after_none(self) -> str:
+        """The text after the first line."""
+        return "".join(self._text).strip().partition("\n")[2]
+
+    def finish(self) -> None:
+        """Nothing is told before the end: a label may follow."""

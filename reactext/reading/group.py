@@ -23,14 +23,49 @@ class Findings:
     repairs: dict[str, None] = field(default_factory=dict)
     problem: str = ""
     problem_at: int = 0
+    is_held: bool = False
+    _held: list[TextDelta | Action] = field(default_factory=list)
     _waiting: list[Draft] = field(default_factory=list)
     _texts: dict[str, list[str]] = field(default_factory=dict)
 
     def tell(self, kind: Any, text: str) -> None:
-        """Emit a piece of text."""
+        """Emit a piece of text; a preamble is kept until it is known what it was."""
         if text:
-            self.events.append(TextDelta(kind=kind, text=text))
             self._texts.setdefault(kind, []).append(text)
+            if kind != "preamble":
+                self._event(TextDelta(kind=kind, text=text))
+
+    def _event(self, event: TextDelta | Action) -> None:
+        (self._held if self.is_held else self.events).append(event)
+
+    def release(self) -> None:
+        """Let go of the events that were held back until the end."""
+        self.is_held = False
+        self.events += self._held
+        self._held.clear()
+
+    def preamble_was(self, kind: str) -> None:
+        """Say what the text before the first label was."""
+        text = self.told("preamble")
+        self._texts.pop("preamble", None)
+        self.tell(kind, text)
+
+    def forget(self) -> None:
+        """Take all that was read as reasoning: nothing of it was certain."""
+        self._held.clear()
+        thought = self.told("preamble") or self.told("thought")
+        was_told = "thought" in self._texts and not self.is_held
+        thinking = self._texts.get("thinking", [])
+        self._texts.clear()
+        self._waiting.clear()
+        self.actions.clear()
+        self.answer, self.problem = None, ""
+        if was_told:
+            self._texts["thinking"] = [*thinking, thought]
+        else:
+            self._texts["thinking"] = thinking
+            self.events.append(TextDelta(kind="thinking", text=thought)) if thought else None
+            self._texts["thinking"].append(thought)
 
     def told(self, kind: str) -> str:
         """Return all text of a kind."""
@@ -44,6 +79,15 @@ class Findings:
         """Note why nothing can be read; the first reason counts."""
         if not self.problem:
             self.problem, self.problem_at = problem, at
+
+    def adopt(self, other: Findings) -> None:
+        """Take over the actions or the answer of another reading."""
+        self.actions += other.actions
+        self.events += other.actions
+        if other.answer is not None and not other.actions:
+            self.answer = other.answer
+            self.tell("answer", other.answer)
+        self.repairs.update(other.repairs)
 
     @property
     def is_open(self) -> bool:
@@ -82,7 +126,7 @@ class Findings:
             problem=draft.problem or None,
         )
         self.actions.append(action)
-        self.events.append(action)
+        self._event(action)
         self.repaired(*draft.repairs)
 
     def _answered(self, draft: Draft, at: int) -> None:

@@ -37,7 +37,6 @@ class InputBody:
         self._cut: tuple[int, int] | None = None
         self.is_over = False
         self.end = start
-        self.after_none = ""
 
     @property
     def is_inside(self) -> bool:
@@ -161,6 +160,13 @@ class InputBody:
             self._findings.add(replace(draft, text=f"{self._draft.text}\n{text.strip()}"), self._start)
         else:
             self._findings.add(self._draft, self._start)
+
+    def was_cut(self) -> None:
+        """End here because the text was cut: what is not complete is not run."""
+        if not self._is_read:
+            self._is_read = True
+            problem = "the action input was cut at the length limit"
+            self._findings.add(replace(self._draft, problem=problem, is_answer=False), self._start)
 
     def finish(self) -> None:
         text = "".join(self._text)

@@ -37,8 +37,8 @@ class Label:
     """A label in a text: what it announces, and from where to where it goes.
 
     ``has_colon`` is False for one alone on its line. ``is_weak`` says that the word is also an
-    everyday one ("Result"), which counts only where such a label is due. ``is_plain`` says that
-    nothing stands before it on its line.
+    everyday one ("Result"), which counts only where such a label is due. ``dress`` is what stands
+    before it on its line.
     """
 
     kind: str
@@ -47,8 +47,18 @@ class Label:
     written: str
     has_colon: bool = True
     is_weak: bool = False
-    is_plain: bool = True
     is_canonical: bool = False
+    dress: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing stands before it."""
+        return not self.dress
+
+    @property
+    def is_starred(self) -> bool:
+        """Whether nothing but markup for a heading, bold or a quotation stands before it."""
+        return not self.dress.strip("*#_`> ")
 
 
 _WEAK = frozenset(
@@ -96,7 +106,22 @@ class LabelFinder:
     def tag(self, name: str, start: int, end: int) -> Label | None:
         """Return the label that ``<name>`` is, or None."""
         kind = self._kinds.get(bare(name))
-        return Label(kind, start, end, name, is_plain=False) if kind else None
+        return Label(kind, start, end, name, dress="<") if kind else None
+
+    def is_residue(self, line: str, *, strict: bool) -> bool:
+        """Whether a line is the beginning of an observation's label, cut within the word.
+
+        ``strict`` wants more of it, as written.
+        """
+        stripped = line.strip().strip("*#_` ")
+        least = 5 if strict else 3
+        name = bare(stripped)
+        if len(stripped) < least and stripped.isascii():
+            return False
+        return any(
+            kind == "observation" and each.startswith(name) and each not in _WEAK and (not strict or stripped[0].isupper() or not stripped.isascii())
+            for each, kind in self._kinds.items()
+        ) and bool(name)
 
     def _label(self, found: re.Match[str]) -> Label | None:
         written = found["bracketed"] or found["label"]
@@ -113,8 +138,8 @@ class LabelFinder:
             written=written,
             has_colon=found["alone"] is None,
             is_weak=name in _WEAK and name not in self._canonical,
-            is_plain=not dress and found["bracketed"] is None,
             is_canonical=name in self._canonical,
+            dress=dress if found["bracketed"] is None else f"{dress}[",
         )
 
 

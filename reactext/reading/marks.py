@@ -24,6 +24,7 @@ class Mark:
     name: str
     start: int
     end: int
+    text: str = ""
 
 
 FIRST = "<[◁"
@@ -101,13 +102,13 @@ def find_mark(text: str, position: int, *, final: bool) -> Mark | Undecided | No
 
 def _angle_mark(text: str, position: int, end: int, *, final: bool) -> Mark | Undecided | None:
     if harmony := _HARMONY.match(text, position, end):
-        return Mark("channel", harmony["channel"].strip(), position, harmony.end())
+        return Mark("channel", harmony["channel"].strip(), position, harmony.end(), harmony[0])
     begun = len(text) < end and not final
     if begun and _HARMONY_BEGUN.match(text, position):
         return MORE
     if role := _NAMED_ROLE.match(text, position, end):
         kind: MarkKind = "start" if role["role"] in ("assistant", "model", "") else "role"
-        return Mark(kind, role["role"], position, role.end())
+        return Mark(kind, role["role"], position, role.end(), role[0])
     if begun and _NAMED_ROLE_BEGUN.match(text, position):
         return MORE
     if found := _ANGLE.match(text, position, end):
@@ -135,4 +136,4 @@ def _named(written: str, found: re.Match[str]) -> Mark | None:
         kind = "tag"
     else:
         return None
-    return Mark(kind, name, found.start(), found.end())
+    return Mark(kind, name, found.start(), found.end(), found[0])

@@ -60,6 +60,10 @@ class NativeBody:
     def fence(self, fence: Fence) -> bool:
         return False
 
+    def was_cut(self) -> None:
+        """End here because the text was cut: what is not complete is not run."""
+        self._findings.fault("the tool call was cut at the length limit", self._start)
+
     def finish(self) -> None:
         text = "".join(self._text)
         if self._name:

@@ -8,7 +8,7 @@ small the pieces are. What the parts mean is the listener's to say.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from reactext.reading.beginnings import MORE, Undecided
@@ -106,10 +106,7 @@ class Scanner:
         return here
 
     def _offered(self, label: Label) -> bool:
-        moved = Label(
-            label.kind, label.start + self._base, label.end + self._base, label.written,
-            label.has_colon, label.is_weak, label.is_plain, label.is_canonical,
-        )  # fmt: skip
+        moved = replace(label, start=label.start + self._base, end=label.end + self._base)
         return self._listener.on_label(moved, after_label=self._after_label)
 
     def _fence(self, here: int, final: bool) -> int | Undecided | None:
@@ -148,7 +145,7 @@ class Scanner:
                 return self._passed(here, stop)
             if mark is MORE:
                 return MORE
-            moved = Mark(mark.kind, mark.name, self._base + stop, self._base + mark.end)
+            moved = replace(mark, start=self._base + stop, end=self._base + mark.end)
             if self._listener.on_mark(moved):
                 return mark.end
             return self._passed(here, mark.end)

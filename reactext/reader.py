@@ -1,0 +1,145 @@
+"""Reads a model's text as it comes: `TurnReader`, and `parse` for a whole text.
+
+A reading ends in a `Turn` with actions or an answer, or in a `TurnError`; nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+from reactext.models import Action, TextDelta, Turn
+from reactext.protocol import Protocol
+from reactext.reading.binding import Draft
+from reactext.reading.course import Course
+from reactext.reading.group import Findings
+from reactext.reading.labels import Label, LabelFinder
+from reactext.reading.names import resolve
+from reactext.reading.scanner import Scanner
+from reactext.reading.settling import Settlement, settled
+from reactext.reading.written_calls import Reading
+from reactext.tools import Tool, Toolbox
+
+Tools = Toolbox | Iterable[Tool | Callable[..., Any]] | None
+
+
+def parse(
+    text: str, tools: Tools = None, *, cue: str = "", protocol: Protocol | None = None
+) -> Turn:
+    """Read one completion, whole. Raises only `TurnError`.
+
+    With ``tools``, names are resolved and all arguments are bound by name; without, they stay as
+    written. ``cue`` is the end of the prompt, such as ``"Thought:"``, which the text continues.
+    """
+    reader = TurnReader(tools, cue=cue, protocol=protocol)
+    reader.feed(text)
+    return reader.close()
+
+
+class TurnReader:
+    """Reads one turn piece by piece; any cutting into pieces gives the same.
+
+    ``cue`` is the end of the prompt that the text continues, ``step`` stands in the ids of the
+    actions, and ``thinking_open`` says that the prompt has opened the reasoning tag.
+    """
+
+    def __init__(
+        self,
+        tools: Tools = None,
+        *,
+        cue: str = "",
+        protocol: Protocol | None = None,
+        step: int = 1,
+        thinking_open: bool = False,
+    ) -> None:
+        protocol = protocol or Protocol()
+        toolbox = tools if isinstance(tools, Toolbox) or tools is None else Toolbox(tools)
+        self._finder = _finder(protocol)
+        self._reading = Reading(toolbox, protocol.calls, protocol.labels.answer)
+        self._protocol = protocol
+        self._pieces: list[str] = []
+        self._rest: list[TextDelta | Action] = []
+        self._findings = Findings(step=step)
+        self._scanner: Scanner
+        self._course = Course(self._reading, self._finder, self._findings, self._stop)
+        self._scanner = Scanner(self._finder, self._course)
+        self._has_cue = self._begin(cue)
+        self._opened_thinking = thinking_open
+        if thinking_open:
+            self._course.open_thinking()
+
+    def _stop(self) -> None:
+        self._scanner.over = True
+
+    def _begin(self, cue: str) -> bool:
+        """Open what the last label of the cue announces."""
+        labels = _labels_of(cue, self._finder)
+        if not labels:
+            return False
+        last = labels[-1]
+        draft = None
+        if last.kind == "action_input" and len(labels) > 1 and labels[-2].kind == "action":
+            named = resolve(cue[labels[-2].end : last.start].strip(), self._reading.tools)
+            draft = Draft(named.name, named.tool, text=named.name, problem=named.problem)
+        self._course.begin(last.kind, draft)
+        written = cue[last.end :].strip()
+        if written and last.kind in ("action", "action_input"):
+            self._course.on_text(cue[last.end :], 0)
+        return True
+
+    @property
+    def done(self) -> bool:
+        """Whether the turn is over, so that nothing which comes can belong to it."""
+        return self._scanner.over
+
+    def feed(self, piece: str) -> list[TextDelta | Action]:
+        """Take the next piece; return what has become certain by it."""
+        if piece and not self.done:
+            self._pieces.append(piece)
+            self._scanner.feed(piece)
+        return self._taken()
+
+    def _taken(self) -> list[TextDelta | Action]:
+        events, self._findings.events = self._findings.events, []
+        return events
+
+    def rest(self) -> list[TextDelta | Action]:
+        """Return what became certain when the reader was closed, also if that raised."""
+        events, self._rest = self._rest, []
+        return events
+
+    def close(self, *, cut: bool = False) -> Turn:
+        """End the text and return the turn; ``cut`` says that it ended at a length limit.
+
+        Raises TurnError, which says what is wrong and what to write instead.
+        """
+        text = "".join(self._pieces)
+        self._course.is_final = True
+        if not self.done:
+            self._scanner.feed("", final=True)
+            self._course.finish(cut=cut)
+        self._findings.release()
+        try:
+            return settled(
+                self._course,
+                Settlement(text, self._protocol, self._finder, has_cue=self._has_cue, cut=cut),
+            )
+        finally:
+            self._rest = self._taken()
+
+
+@lru_cache(maxsize=16)
+def _finder(protocol: Protocol) -> LabelFinder:
+    return LabelFinder(protocol)
+
+
+def _labels_of(cue: str, finder: LabelFinder) -> list[Label]:
+    labels = []
+    position = 0
+    while position < len(cue):
+        found = finder.find(cue, position, final=True)
+        if isinstance(found, Label):
+            labels.append(found)
+        position = cue.find("\n", position) + 1 or len(cue)
+    return labels

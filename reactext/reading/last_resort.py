@@ -1,0 +1,162 @@
+"""What is tried when a text holds no labelled step: the step may stand where none is due.
+
+- a JSON action without its label, in a fence or on lines of its own
+- calls of known tools on lines of their own
+- ``Action: tool(…)`` or an ``Action: … Action Input: …`` pair in mid-line
+- a complete step inside reasoning that nothing follows
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reactext.grammar import GrammarError
+from reactext.reading.binding import Draft
+from reactext.reading.course import Course
+from reactext.reading.group import Findings
+from reactext.reading.inputs import loaded
+from reactext.reading.json_calls import read_json_calls
+from reactext.reading.labels import LabelFinder
+from reactext.reading.mending import UnmendableError
+from reactext.reading.names import resolve_exactly
+from reactext.reading.scanner import Scanner
+from reactext.reading.tracking import TooMuchError, Tracker
+from reactext.reading.written_calls import Reading, read_clean
+
+_TRIES = 12
+_OPENING = re.compile(r"^[ \t>]*(?:(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[\w.+\-]{0,24})[ \t]*\r?\n\s{0,8})?(?=[\[{])", re.MULTILINE)
+_TOOL_FENCE = re.compile(r"^[ \t>]*```[ \t]*(?:tool_code|tool_call|tool_calls|tool|action|function_call)[ \t]*\r?\n(?P<code>[^`]*)", re.MULTILINE)
+_MIDLINE = re.compile(r"(?<![\w\"'`“‘/?&*])Action ?[:：][ \t]{0,4}(?P<name>[`*]{0,2}[^\s:：()\[\]{}\"'][^\n:：()\[\]{}\"']{0,80}?)(?=[ \t]{0,4}[(（\[]|[ \t`*.]{0,4}(?:\r?\n|Action[ _]?Input))")
+
+
+@dataclass(frozen=True, slots=True)
+class Resort:
+    """What was found, and from where to where it stands."""
+
+    findings: Findings
+    start: int
+    end: int
+    repair: str
+
+
+def read_part(text: str, reading: Reading, finder: LabelFinder, step: int, *, midline: bool) -> Course:
+    """Read a part of a text as if it were the whole."""
+    findings = Findings(step=step)
+    course = Course(reading, finder, findings, lambda: setattr(scanner, "over", True))
+    scanner = Scanner(finder, course, midline=midline)
+    course.is_final = True
+    scanner.feed(text, final=True)
+    course.finish(cut=False)
+    findings.release()
+    return course
+
+
+def unlabelled_step(text: str, start: int, reading: Reading, step: int) -> Resort | None:
+    """Return the JSON action, the fenced tool code or the lone calls that a text holds."""
+    for found in _candidates(text, start):
+        drafts, end = _json_drafts(text, found.end(), reading)
+        if drafts:
+            return _resort(drafts, found.start(), end, "no action label", step)
+    for fence in _TOOL_FENCE.finditer(text, start):
+        drafts = _lone_calls(fence["code"], reading)
+        if drafts:
+            return _resort(drafts, fence.start(), fence.end(), "native call", step)
+    line_start = _last_lines(text, start)
+    drafts = _lone_calls(text[line_start:], reading) if reading.tools is not None else []
+    return _resort(drafts, line_start, len(text), "no action label", step) if drafts else None
+
+
+def _candidates(text: str, start: int) -> Iterator[re.Match[str]]:
+    position = start
+    for _ in range(_TRIES):
+        found = _OPENING.search(text, position)
+        if found is None:
+            return
+        yield found
+        position = found.end() + 1
+
+
+def _json_drafts(text: str, start: int, reading: Reading) -> tuple[list[Draft], int]:
+    whole = _first_construct(text[start:])
+    try:
+        value, _ = loaded(whole)
+    except (GrammarError, UnmendableError, TooMuchError):
+        return [], start
+    return read_json_calls(value, reading.tools, whole, labelled=False), start + len(whole)
+
+
+def _first_construct(text: str) -> str:
+    tracker = Tracker()
+    length = 0
+    try:
+        for part in tracker.feed(text, final=True):
+            if part.kind == "closed":
+                break
+            length += len(part.text)
+    except TooMuchError:
+        return ""
+    return text[:length]
+
+
+def _last_lines(text: str, start: int) -> int:
+    """Return where the last paragraph begins."""
+    stripped = text.rstrip()
+    return max(start, stripped.rfind("\n\n") + 2 if "\n\n" in stripped else 0, stripped.rfind("\n") + 1)
+
+
+def _lone_calls(text: str, reading: Reading) -> list[Draft]:
+    drafts: list[Draft] = []
+    for line in text.strip().split("\n")[:_TRIES]:
+        for each in line.split(" || "):
+            if not each.strip("` "):
+                continue
+            found = read_clean(each, reading)
+            if not found:
+                return []
+            drafts += found
+    return drafts
+
+
+def _resort(drafts: list[Draft], start: int, end: int, repair: str, step: int) -> Resort:
+    findings = Findings(step=step)
+    for each in drafts:
+        findings.add(each, start)
+    return Resort(findings, start, end, repair)
+
+
+def midline_step(text: str, start: int, end: int, reading: Reading, finder: LabelFinder, step: int) -> Resort | None:
+    """Return the step whose labels stand in mid-line, outside of quotes."""
+    tries = 0
+    for found in _MIDLINE.finditer(text, start, end):
+        if tries >= _TRIES:
+            return None
+        if not _is_known(found["name"], reading) or _is_quoted(text, found.start()):
+            continue
+        tries += 1
+        course = read_part(text[found.start() : end], reading, finder, step, midline=True)
+        if course.findings.actions and not course.findings.problem:
+            length = course.over_at if course.over_at is not None else end - found.start()
+            return Resort(course.findings, found.start(), found.start() + length, "label in mid-line")
+    return None
+
+
+def _is_known(name: str, reading: Reading) -> bool:
+    if reading.tools is None:
+        return " " not in name.strip()
+    return resolve_exactly(name.strip("`* "), reading.tools) is not None
+
+
+def _is_quoted(text: str, position: int) -> bool:
+    line = text[max(text.rfind("\n", 0, position) + 1, position - 400) : position]
+    return any(line.count(each) % 2 for each in '`"') or line.count("“") > line.count("”")
+
+
+def step_in_thinking(thinking: str, reading: Reading, finder: LabelFinder, step: int) -> Findings | None:
+    """Return the complete step that reasoning holds, if nothing follows it there."""
+    course = read_part(thinking, reading, finder, step, midline=False)
+    if course.findings.is_open or course.findings.problem or not course.is_labelled:
+        return None
+    end = course.over_at
+    return course.findings if end is None or not thinking[end:].strip() else None

@@ -1,0 +1,139 @@
+"""Decides at the end of a text what the turn is, or why there is none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reactext.errors import TurnError
+from reactext.models import Turn
+from reactext.protocol import Protocol
+from reactext.reading.course import Course
+from reactext.reading.labels import LabelFinder
+from reactext.reading.last_resort import Resort, midline_step, step_in_thinking, unlabelled_step
+from reactext.tools import Toolbox, example_call
+
+_PLACEHOLDER = re.compile(
+    r"[\[<{(（【＜](?:[^\n]{0,100}\b)?(?:your|the|final)\b[^\n]{0,20}\banswer\b[^\n]{0,200}[\])}>）】＞]\Z"
+    r"|the final answer to the original (?:input )?question\.?\Z|your (?:final )?answer(?: here)?\.{0,3}\Z"
+    r"|[\[<{(（【＜][^\n]{0,100}(?:最终答案|你的回答|你的答案)[^\n]{0,100}[\])}>）】＞]\Z|\.{3}\Z|…\Z",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What `settled` needs to know besides the course itself."""
+
+    text: str
+    protocol: Protocol
+    finder: LabelFinder
+    has_cue: bool
+    cut: bool
+
+
+def settled(course: Course, given: Settlement) -> Turn:
+    """Return the turn. Raises TurnError where there is none."""
+    findings = course.findings
+    if course.too_much:
+        raise _error(course, given)
+    if findings.is_open and not findings.problem and not given.cut:
+        _resort(course, given)
+    if findings.actions:
+        return _turn(course, given)
+    if findings.answer is not None:
+        if _PLACEHOLDER.match(findings.answer):
+            findings.fault("the answer is an echo of the format, not an answer", 0)
+            raise _error(course, given)
+        if given.cut:
+            findings.repaired("cut at the length limit")
+        return _turn(course, given)
+    raise _error(course, given)
+
+
+def _turn(course: Course, given: Settlement) -> Turn:
+    findings = course.findings
+    end = len(given.text) if course.over_at is None else course.over_at
+    return Turn(
+        thought=(findings.told("thought") or _preamble(course)).strip(),
+        actions=tuple(findings.actions),
+        answer=findings.answer if not findings.actions else None,
+        text=given.text[:end],
+        thinking=findings.told("thinking"),
+        repairs=tuple(findings.repairs),
+    )
+
+
+def _preamble(course: Course) -> str:
+    return course.findings.told("preamble") if course.findings.actions else ""
+
+
+def _resort(course: Course, given: Settlement) -> None:
+    """Look where no step is due, since there is none where it is."""
+    findings, text = course.findings, given.text
+    end = len(text) if course.over_at is None else course.over_at
+    visible = text[course.visible_from : end] if course.thinking_from is None else ""
+    if not visible.strip():
+        _from_thinking(course, given)
+        return
+    found = unlabelled_step(text[:end], course.visible_from, course.reading, findings.step)
+    if found is None:
+        found = midline_step(
+            text, course.visible_from, end, course.reading, given.finder, findings.step
+        )
+    if found is not None:
+        _adopt(course, found)
+    elif not course.is_labelled and not given.has_cue and not course.is_echo:
+        answer = visible.strip()
+        findings.answer = answer
+        findings.tell("answer", answer)
+
+
+def _adopt(course: Course, found: Resort) -> None:
+    findings = course.findings
+    if found.findings.problem and not found.findings.actions:
+        findings.fault(found.findings.problem, found.start)
+        return
+    findings.adopt(found.findings)
+    findings.repaired(found.repair)
+    course.over_at = found.end
+
+
+def _from_thinking(course: Course, given: Settlement) -> None:
+    findings = course.findings
+    thinking = findings.told("thinking")
+    found = step_in_thinking(thinking, course.reading, given.finder, findings.step) if thinking else None
+    if found is not None:
+        findings.adopt(found)
+        findings.repaired("step inside reasoning")
+
+
+def _error(course: Course, given: Settlement) -> TurnError:
+    findings = course.findings
+    problem, position = findings.problem, findings.problem_at
+    if not problem:
+        problem, position = _missing(course, given)
+    return TurnError(
+        problem, text=given.text, position=position, remedy=_remedy(course.reading.tools, given.protocol)
+    )
+
+
+def _missing(course: Course, given: Settlement) -> tuple[str, int]:
+    text = given.text
+    end = len(text.rstrip())
+    if not text.strip():
+        return "the text is empty", 0
+    if course.thinking_from is not None:
+        return "the reasoning does not end, and holds no complete step", end
+    if course.orphan_input is not None:
+        return "an action input without an action: no tool is named", course.orphan_input
+    if course.is_labelled or given.has_cue:
+        return "there is a thought, but no action and no final answer", end
+    return "there is no action and no final answer", end
+
+
+def _remedy(tools: Toolbox | None, protocol: Protocol) -> str:
+    """One right line, with a real tool where there is one."""
+    if tools is not None and len(tools):
+        return f"{protocol.label('action')} {example_call(next(iter(tools)))}"
+    return f"{protocol.label('answer')} what you know"
