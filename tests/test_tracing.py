@@ -26,7 +26,7 @@ from reactext.errors import ServerFault, SetupError
 from reactext.hooks import Hook, Moment
 from reactext.models import Action, Observation, Turn, Usage
 from reactext.tools import RunContext, Toolbox, tool
-from reactext.trace import account, read_trace
+from reactext.trace import TracedRun, account, read_trace
 from reactext.tracing import Trace
 
 
@@ -265,16 +265,58 @@ Engine(model, [add], hooks=[Trace(sys.argv[1])]).run("What is 1 + 2?")
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
-def test_a_process_that_is_killed_leaves_all_up_to_that_moment(tmp_path: Path) -> None:
+KILLED_AMONG_CALLS = """
+import os, pathlib, signal, sys
+from reactext.completion import ScriptedModel
+from reactext.engine import Engine
+from reactext.tools import tool
+from reactext.tracing import Trace
+
+path = pathlib.Path(sys.argv[1])
+
+@tool
+def fast() -> str:
+    "Return at once."
+    return "done at once"
+
+@tool
+def slow() -> str:
+    "Kill the process, once the fast one has ended."
+    while "done at once" not in path.read_text(encoding="utf-8"):
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
+
+model = ScriptedModel([" Both.\nAction: slow() || fast()"])
+Engine(model, [fast, slow], hooks=[Trace(path)]).run("Do both")
+"""
+
+
+def trace_of_a_killed_process(program: str, path: Path) -> TracedRun:
     root = str(Path(reactext.__file__).parent.parent)
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path / "t.jsonl")],
+        [sys.executable, "-c", program, str(path)],
         env={**os.environ, "PYTHONPATH": root},
         check=False,
     )
     assert killed.returncode == -9
-    (run,) = read_trace(tmp_path / "t.jsonl")
+    (run,) = read_trace(path)
+    return run
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
+def test_a_process_that_is_killed_among_its_calls_leaves_what_had_ended(tmp_path: Path) -> None:
+    run = trace_of_a_killed_process(KILLED_AMONG_CALLS, tmp_path / "t.jsonl")
+    slow, fast = run.steps[0].calls
+    assert (slow.action.tool, slow.observation, slow.ended) == ("slow", None, None)
+    assert slow.begun is not None
+    assert fast.observation is not None
+    assert fast.observation.text == "done at once"
+    assert "← was running when the trace ended" in account(run)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
+def test_a_process_that_is_killed_leaves_all_up_to_that_moment(tmp_path: Path) -> None:
+    run = trace_of_a_killed_process(KILLED, tmp_path / "t.jsonl")
     assert (run.status, run.unreadable, len(run.steps)) == ("running", 0, 2)
     observation = run.steps[0].calls[0].observation
     assert observation is not None
