@@ -286,7 +286,7 @@ def slow() -> str:
         pass
     os.kill(os.getpid(), signal.SIGKILL)
 
-model = ScriptedModel([" Both.\nAction: slow() || fast()"])
+model = ScriptedModel([" Both.\\nAction: slow() || fast()"])
 Engine(model, [fast, slow], hooks=[Trace(path)]).run("Do both")
 """
 
