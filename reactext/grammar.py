@@ -105,7 +105,7 @@ def _grammar(name: str, starts: tuple[str, ...]) -> Lark:
 
 
 def _ours(base_path: str | None, path: str) -> tuple[str, str]:
-    """Find ``%import reactext.calls``; any other import is not ours, which Lark takes an OSError for."""
+    """Find ``%import reactext.running.calls``; any other import is not ours, which Lark takes an OSError for."""
     folder, _, name = path.replace(os.sep, "/").partition("/")
     if folder != "reactext":
         raise FileNotFoundError(path)

@@ -72,7 +72,7 @@ class CallSyntax(Value):
 
     The templates are filled with ``str.format``. ``grammar`` is the source of a Lark grammar, or
     the path of a ``.lark`` file, whose start rule is ``call``; empty is ours. It may import ours:
-    ``%import reactext.calls (call, argument, value)``.
+    ``%import reactext.running.calls (call, argument, value)``.
     """
 
     call: str = "{tool}({arguments})"

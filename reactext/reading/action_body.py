@@ -21,6 +21,8 @@ from reactext.reading.written_calls import Reading, read_clean, read_written
 _CALL = re.compile(
     r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、])[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
 )
+_BAR = re.compile(r"\|\||｜｜")
+_ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
 
 
 class ActionBody:
@@ -31,7 +33,7 @@ class ActionBody:
         self._findings = findings
         self._tracker = Tracker()
         self._item: list[str] = []
-        self._item_start = start
+        self._item_start = self._position = start
         self._is_closed = self._is_read = self._is_between = self._is_due = False
         self._ticks = ""
         self._raw: list[str] | None = None
@@ -41,7 +43,8 @@ class ActionBody:
         self.says_none = False
         self._after_none: list[str] = []
         self.is_over = False
-        self.end = start
+        self.ended_at: int | None = None
+        self._breaks_off = False
 
     @property
     def is_inside(self) -> bool:
@@ -53,10 +56,10 @@ class ActionBody:
         if self._raw is not None:
             self._raw.append(text)
             return
-        if not self._item and not self._is_read:
-            self._item_start = start
+        self._position = start - self._tracker.held
         for part in self._tracker.feed(text):
             self._part(part)
+            self._position += len(part.text)
 
     def label_inside(self, start: int) -> None:
         """Note that a label stands where something is open: if it never closes, it counts."""
@@ -96,6 +99,8 @@ class ActionBody:
 
     def _part(self, part: Part) -> None:
         if part.kind == "text":
+            if not self._item and not self._is_read and not self._is_due:
+                self._item_start = self._position
             if not self._is_read:
                 self._item.append(part.text)
                 self._length += len(part.text)
@@ -147,6 +152,7 @@ class ActionBody:
             self._findings.repaired("single bar")
         self._item_ends()
         self._is_between, self._is_due = False, True
+        self._item_start = self._position
 
     def _line_ends(self) -> None:
         if not self._is_read and not "".join(self._item).strip(" \t\r`*"):
@@ -179,8 +185,18 @@ class ActionBody:
         if is_none(text):
             self.says_none = True
             return
-        for each in read_written(text, self._reading):
-            self._drafted(each)
+        for part in self._unclosed_parts(text) if self._tracker.depth else [text]:
+            for each in read_written(part, self._reading):
+                self._drafted(each)
+
+    def _unclosed_parts(self, text: str) -> list[str]:
+        """Split ``a(x="1" || b()``, where the bracket before the separator was forgotten."""
+        parts, start = [], 0
+        for bar in _BAR.finditer(text):
+            if self._looks_like_call(text[bar.end() : bar.end() + 200]) and _ENDED.search(text[start : bar.start()]):
+                parts.append(text[start : bar.start()])
+                start = bar.end()
+        return [*parts, text[start:]]
 
     def _after_name(self, text: str) -> bool:
         """Read the line after a name alone: its input, another call, or words that are passed."""
@@ -212,6 +228,10 @@ class ActionBody:
             self._add(draft)
 
     def _add(self, draft: Draft) -> None:
+        if draft.problem and self._breaks_off and not self._findings.is_open:
+            self.ended_at = self._item_start
+            self._findings.repaired("last call cut off")
+            return
         self._findings.add(draft, self._item_start)
 
     def _looks_like_call(self, text: str) -> bool:
@@ -231,8 +251,10 @@ class ActionBody:
         for part in self._tracker.feed("", final=True):
             self._part(part)
         if self._tracker.depth and self._cut is not None:
-            length, self.end = self._cut
+            length, self.ended_at = self._cut
             self._item = ["".join(self._item)[:length]]
+        elif self._tracker.depth or self._tracker.in_string:
+            self._breaks_off = True
         self._item_ends()
 
     @property

@@ -62,6 +62,9 @@ class AnswerBody:
         """Take a label that begins a line; False says that it belongs to the answer."""
         if self._told.is_empty and not self._held_kind and label.kind in ("answer", "action_input"):
             return True
+        if self._held_kind == "fence":
+            self._release_fence()
+            return self.is_over
         if self._ticks or not label.has_colon or not (label.is_plain or label.is_starred):
             return False
         if self._held_kind in ("question", "action") and label.kind in (
@@ -146,7 +149,7 @@ class AnswerBody:
 
     def tag_end(self, name: str, start: int) -> bool:
         """Take the closing tag of the label, if it was one."""
-        if self._label is None or self._label.dress != "<" or bare(self._label.written) != name:
+        if self._label is None or self._label.dress != "<" or bare(self._label.written) != bare(name):
             return False
         self._end_at(start)
         return True

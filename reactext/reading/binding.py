@@ -8,7 +8,7 @@ from typing import Any
 
 from reactext.protocol import bare
 from reactext.reading.strings import decoded
-from reactext.reading.values import Bare, expression_in, plain, strict_json
+from reactext.reading.values import Bare, Expression, expression_in, plain, strict_json
 from reactext.tools import Parameter, Tool, folded
 
 WRAPPERS = frozenset(
@@ -139,13 +139,18 @@ def _is_string(parameter: Parameter) -> bool:
 
 def bound_object(draft: Draft, value: Mapping[str, Any]) -> Draft:
     """Return the draft with the arguments of a JSON object; its wrapper, if it has one, goes."""
-    inner, wrapped = _unwrapped(value, draft)
+    inner, wrapped = _unwrapped({key: _emptied(each) for key, each in value.items()}, draft)
     done = draft.repaired("wrapper around the arguments") if wrapped else draft
     if isinstance(inner, Mapping):
         return bound(done, (), inner)
     if isinstance(inner, list) and only_parameter(draft.tool) is None:
         return bound(done, inner, {})
     return bound(done, (inner,), {}) if inner is not None else done
+
+
+def _emptied(value: Any) -> Any:
+    """An object printed by Python, ``AttributedDict()``, is an empty one."""
+    return {} if isinstance(value, Expression) and value.is_empty else value
 
 
 def _unwrapped(value: Mapping[str, Any], draft: Draft) -> tuple[Any, bool]:

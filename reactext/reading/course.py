@@ -100,8 +100,7 @@ class Course:
             return False
         if isinstance(body, AnswerBody):
             taken = body.label(label)
-            if body.is_over:
-                self._over(body.end)
+            self._over_if_body_is(label.start)
             return taken
         if after_label and not self._counts_after_label(label):
             return False
@@ -170,9 +169,8 @@ class Course:
     def _leave(self, label: Label) -> None:
         """Finish the text before a label, and see whether that was all."""
         body = self._body
-        self._guarded(body.finish, label.start)
-        if isinstance(body, ActionBody) and not (label.kind == "action_input"):
-            self._guarded(body.settle, label.start)
+        self._finish_body(label.start, settle=label.kind != "action_input")
+        if isinstance(body, ActionBody) and label.kind != "action_input":
             if self.findings.is_open and not self.findings.problem:
                 self._order.takes("NOTHING")
         elif isinstance(body, NoneBody):
@@ -252,7 +250,6 @@ class Course:
 
     def _over_if_body_is(self, start: int) -> None:
         if self._body.is_over and not self.is_over:
-            self._guarded(self._body.finish, start)
             self._over(self._body.end if isinstance(self._body, AnswerBody) else start)
 
     def on_fence(self, fence: Fence) -> bool:
@@ -264,9 +261,6 @@ class Course:
             return True
         is_wrapper = self._wraps and not fence.info and not self._body.is_inside
         if is_wrapper and not isinstance(self._body, AnswerBody):
-            self._guarded(self._body.finish, fence.start)
-            if isinstance(self._body, ActionBody):
-                self._guarded(self._body.settle, fence.start)
             self._over(fence.start)
             return True
         taken = self._body.fence(fence)
@@ -336,6 +330,8 @@ class Course:
         if self._has_text or self.is_labelled:
             self._ending = mark
             self._after_ending = []
+        else:
+            self.visible_from = mark.end
         return True
 
     def _go_on(self) -> None:
@@ -353,7 +349,6 @@ class Course:
             return True
         if not self._line_is_blank:
             return False
-        self._guarded(self._body.finish, mark.start)
         self._over(mark.start)
         return True
 
@@ -368,9 +363,7 @@ class Course:
         body = self._body
         if body.is_inside or not isinstance(body, Prose | Skip | ActionBody | AfterCalls):
             return False
-        self._guarded(body.finish, mark.start)
-        if isinstance(body, ActionBody):
-            self._guarded(body.settle, mark.start)
+        self._finish_body(mark.start)
         if not isinstance(body, ActionBody | AfterCalls) and not self._order.takes("ACTION"):
             return False
         if not self.is_labelled:
@@ -412,7 +405,7 @@ class Course:
         if isinstance(self._body, NativeBody):
             if self._body.is_inside or f"/{mark.name}" not in NATIVE_ENDS.get(self._native, ()):
                 return False
-            self._guarded(self._body.finish, mark.start)
+            self._finish_body(mark.start)
             self._body = AfterCalls()
             return True
         if self._finder.tag(mark.name, mark.start, mark.end) is None or self._body.is_inside:
@@ -425,6 +418,17 @@ class Course:
         return True
 
     # -- ends ----------------------------------------------------------------------------------
+
+    def _finish_body(self, at: int, *, settle: bool = True) -> None:
+        body = self._body
+        self._guarded(body.finish, at)
+        if isinstance(body, ActionBody):
+            if settle:
+                self._guarded(body.settle, at)
+            if body.ended_at is not None and not self.too_much:
+                self.over_at = body.ended_at
+        elif isinstance(body, InputBody) and body.ended_at is not None:
+            self.over_at = body.ended_at
 
     def _guarded(self, work: Callable[[], None], at: int) -> None:
         try:
@@ -439,6 +443,7 @@ class Course:
             return
         self.is_over = True
         self.over_at = end
+        self._finish_body(end or 0)
         if not self.findings.is_held:
             self._stop()
 
@@ -457,9 +462,7 @@ class Course:
         if cut and isinstance(body, ActionBody | InputBody | NativeBody):
             self._guarded(body.was_cut, 0)
             return
-        self._guarded(body.finish, 0)
-        if isinstance(body, ActionBody):
-            self._guarded(body.settle, 0)
+        self._finish_body(0)
         self._after_none(body)
 
     def _after_none(self, body: Body) -> None:

@@ -36,7 +36,7 @@ class InputBody:
         self._is_fenced = False
         self._cut: tuple[int, int] | None = None
         self.is_over = False
-        self.end = start
+        self.ended_at: int | None = None
 
     @property
     def is_inside(self) -> bool:
@@ -171,7 +171,7 @@ class InputBody:
     def finish(self) -> None:
         text = "".join(self._text)
         if self._cut is not None and self.is_inside:
-            length, self.end = self._cut
+            length, self.ended_at = self._cut
             text = text[:length]
         self._read(text)
 

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from reactext.protocol import bare
 from reactext.reading.beginnings import MORE, Undecided
 
 MarkKind = Literal["think", "think_end", "end", "role", "start", "native", "channel", "tag", "tag_end"]
@@ -131,7 +130,7 @@ def _named(written: str, found: re.Match[str]) -> Mark | None:
     elif first in NATIVE_ENDS or first.startswith("function="):
         kind, name = "native", "function=" if first.startswith("function=") else first
     elif name.startswith("/"):
-        kind, name = "tag_end", bare(name[1:])
+        kind, name = "tag_end", name[1:]
     elif found[0][0] == "<":
         kind = "tag"
     else:

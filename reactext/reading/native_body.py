@@ -48,6 +48,7 @@ class NativeBody:
         self._text: list[str] = [opened]
         self._tracker = Tracker()
         self.is_over = False
+        self._is_read = False
 
     @property
     def is_inside(self) -> bool:
@@ -65,6 +66,9 @@ class NativeBody:
         self._findings.fault("the tool call was cut at the length limit", self._start)
 
     def finish(self) -> None:
+        if self._is_read:
+            return
+        self._is_read = True
         text = "".join(self._text)
         if self._name:
             drafts = [self._with_input(self._name, text)]

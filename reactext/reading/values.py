@@ -22,6 +22,7 @@ class Expression:
 
     kind: str
     text: str
+    is_empty: bool = False
 
 
 @dataclass(slots=True)

@@ -313,9 +313,7 @@ def _raw_arguments(inner: str, whole: str, draft: Draft, reason: str) -> Draft:
         keyed = re.match(rf"\s*{re.escape(one.name)}\s*[=:：＝]\s*", inner)
         value = inner[keyed.end() :] if keyed else inner
         is_nested = re.match(r"\s*[\w.]+[(（]", value) is not None and _calls_a_tool(value, draft)
-        if not is_nested and not keyed:
-            return raw(inner.strip(), draft)
-        if not is_nested:
+        if value.strip() and not is_nested:
             return raw(value.strip(), draft)
     told = reason or "its arguments are no values"
     return replace(draft, problem=f"the call of {draft.name} cannot be read: {told}")
