@@ -20,7 +20,7 @@ from lark.lexer import Lexer
 from reactext import _resources
 from reactext.errors import SetupError
 from reactext.protocol import CallSyntax, grammar_source
-from reactext.reading.values import Bare, Expression, Pairs
+from reactext.reading.values import Bare, Expression, Pairs, strict_json
 
 __all__ = ["Call", "GrammarError", "Order", "read_arguments", "read_call", "read_canonical", "read_value"]
 
@@ -45,7 +45,10 @@ class Call:
 def read_canonical(text: str) -> list[Call]:
     """Read canonical calls, joined by the separator. Raises `GrammarError`."""
     tree = _parsed(_grammar("canonical.lark", ("calls",)), text, "calls")
-    return [_canonical_call(each) for each in tree.children]
+    try:
+        return [_canonical_call(each) for each in tree.children]
+    except ValueError as error:
+        raise GrammarError(0) from error
 
 
 def read_call(text: str, syntax: CallSyntax) -> Call:
@@ -151,7 +154,7 @@ def _canonical_call(tree: Tree[Token]) -> Call:
 
 def _canonical_value(tree: Any) -> Any:
     if tree.data in ("string", "scalar"):
-        return json.loads(str(tree.children[0]))
+        return strict_json(str(tree.children[0]))
     if tree.data == "list":
         return [_canonical_value(each) for each in tree.children if each is not None]
     pairs = (each.children for each in tree.children if each is not None)
@@ -201,7 +204,7 @@ def _value(node: Any) -> Any:
     if name == "bare":
         return Bare(node.children[0])
     if name == "nested":
-        return Expression("call", f"{node.children[0]}(…)")
+        return Expression("call", f"{node.children[0]}(…)", is_empty=node.children[1] is None)
     if name == "subscript":
         return Expression("variable", f"{node.children[0]}[…]")
     pairs = _arguments(node.children[0])

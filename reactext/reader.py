@@ -115,6 +115,8 @@ class TurnReader:
         Raises TurnError, which says what is wrong and what to write instead.
         """
         text = "".join(self._pieces)
+        if self.done:
+            text = text[: self._scanner.position]
         self._course.is_final = True
         if not self.done:
             self._scanner.feed("", final=True)

@@ -42,8 +42,7 @@ class ActionBody:
         self.pending: Draft | None = None
         self.says_none = False
         self._after_none: list[str] = []
-        self.is_over = False
-        self.ended_at: int | None = None
+        self.over_at: int | None = None
         self._breaks_off = False
 
     @property
@@ -51,7 +50,7 @@ class ActionBody:
         return self._tracker.depth > 0 or bool(self._ticks)
 
     def take(self, text: str, start: int) -> None:
-        if self.is_over:
+        if self.over_at is not None:
             return
         if self._raw is not None:
             self._raw.append(text)
@@ -170,7 +169,7 @@ class ActionBody:
         self._length = 0
         self._is_closed = self._is_read = self._is_due = False
         self._cut = None
-        if was_read or not text.strip(" \t\r\n`*") or self.is_over:
+        if was_read or not text.strip(" \t\r\n`*") or self.over_at is not None:
             return
         if self.says_none:
             self._after_none.append(text)
@@ -179,7 +178,7 @@ class ActionBody:
             if not self._after_name(text):
                 return
         elif was_between and not was_due and not self._looks_like_call(text):
-            self.is_over = True
+            self.over_at = self._item_start
             self._findings.repaired("text after the call")
             return
         if is_none(text):
@@ -229,7 +228,7 @@ class ActionBody:
 
     def _add(self, draft: Draft) -> None:
         if draft.problem and self._breaks_off and not self._findings.is_open:
-            self.ended_at = self._item_start
+            self.over_at = self._item_start
             self._findings.repaired("last call cut off")
             return
         self._findings.add(draft, self._item_start)
@@ -251,7 +250,7 @@ class ActionBody:
         for part in self._tracker.feed("", final=True):
             self._part(part)
         if self._tracker.depth and self._cut is not None:
-            length, self.ended_at = self._cut
+            length, self.over_at = self._cut
             self._item = ["".join(self._item)[:length]]
         elif self._tracker.depth or self._tracker.in_string:
             self._breaks_off = True

@@ -18,7 +18,7 @@ _SURE_ENDS = ("thought", "observation")
 
 
 class AnswerBody:
-    """The text of an answer; ``end`` is where it ended, if it did before the text."""
+    """The text of an answer; ``over_at`` is where it ended, if it did before the text."""
 
     def __init__(self, reading: Reading, findings: Findings, start: int, label: Label | None, *, wraps: bool = False) -> None:
         self._reading = reading
@@ -29,16 +29,15 @@ class AnswerBody:
         self._held: list[str] = []
         self._held_kind = ""
         self._held_lines = 0
-        self._line_is_blank = False
+        self._line_is_blank = self._line_has_text = False
         self._wraps = wraps
-        self.end: int | None = None
         self._held_at = start
-        self.is_over = False
+        self.over_at: int | None = None
 
     is_inside = False
 
     def take(self, text: str, start: int) -> None:
-        if self.is_over:
+        if self.over_at is not None:
             return
         if not self._held_kind:
             self._note_blank_line(text)
@@ -53,10 +52,9 @@ class AnswerBody:
             self._judge_action()
 
     def _note_blank_line(self, text: str) -> None:
-        if text.strip():
-            self._line_is_blank = False
-        elif text.endswith("\n"):
-            self._line_is_blank = True
+        self._line_has_text = self._line_has_text or bool(text.strip())
+        if text.endswith("\n"):
+            self._line_is_blank, self._line_has_text = not self._line_has_text, False
 
     def label(self, label: Label) -> bool:
         """Take a label that begins a line; False says that it belongs to the answer."""
@@ -64,7 +62,7 @@ class AnswerBody:
             return True
         if self._held_kind == "fence":
             self._release_fence()
-            return self.is_over
+            return self.over_at is not None
         if self._ticks or not label.has_colon or not (label.is_plain or label.is_starred):
             return False
         if self._held_kind in ("question", "action") and label.kind in (
@@ -123,8 +121,7 @@ class AnswerBody:
     def _end_at(self, position: int) -> None:
         self._held.clear()
         self._held_kind = ""
-        self.end = position
-        self.is_over = True
+        self.over_at = position
         self._findings.repaired("text after the answer")
 
     def fence(self, fence: Fence) -> bool:
@@ -133,7 +130,7 @@ class AnswerBody:
             return False
         if self._held_kind:
             self._release_fence() if self._held_kind == "fence" else self._release()
-            if self.is_over:
+            if self.over_at is not None:
                 return True
         if self._ticks:
             if not fence.info and ticks == self._ticks:

@@ -21,8 +21,8 @@ class Body(Protocol):
         ...
 
     @property
-    def is_over(self) -> bool:
-        """Whether nothing that comes can belong to it, nor to the turn."""
+    def over_at(self) -> int | None:
+        """Where the turn was over: nothing that comes can belong to it; else None."""
         ...
 
     def take(self, text: str, start: int) -> None:
@@ -69,7 +69,7 @@ class Told:
 class Prose:
     """A thought, or text before any label."""
 
-    is_over = False
+    over_at: int | None = None
 
 
     def __init__(self, told: Told) -> None:
@@ -105,7 +105,7 @@ class Skip:
     """Text that does not count: an echo of the prompt, or an input without an action."""
 
     is_inside = False
-    is_over = False
+    over_at: int | None = None
 
     def take(self, text: str, start: int) -> None:
         """Pass over it."""
@@ -123,10 +123,11 @@ class AfterCalls:
     is_inside = False
 
     def __init__(self) -> None:
-        self.is_over = False
+        self.over_at: int | None = None
 
     def take(self, text: str, start: int) -> None:
-        self.is_over = self.is_over or bool(text.strip(" \t\r\n`*;,.|"))
+        if self.over_at is None and text.strip(" \t\r\n`*;,.|"):
+            self.over_at = start + len(text) - len(text.lstrip())
 
     def fence(self, fence: Fence) -> bool:
         return True
@@ -139,7 +140,7 @@ class NoneBody:
     """The input of an action that named no tool: its first line says so again, the rest counts."""
 
     is_inside = False
-    is_over = False
+    over_at: int | None = None
 
     def __init__(self) -> None:
         self._text: list[str] = []

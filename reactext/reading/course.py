@@ -100,7 +100,7 @@ class Course:
             return False
         if isinstance(body, AnswerBody):
             taken = body.label(label)
-            self._over_if_body_is(label.start)
+            self._over_if_body_is()
             return taken
         if after_label and not self._counts_after_label(label):
             return False
@@ -181,6 +181,9 @@ class Course:
     def _takes_input(self) -> bool:
         """Whether an input belongs to the action before it; else it is passed over."""
         body = self._body
+        if isinstance(body, NativeBody | AfterCalls):
+            self._body = AfterCalls()
+            return False
         if not isinstance(body, ActionBody):
             return True
         if body.says_none:
@@ -240,7 +243,7 @@ class Course:
                 fence, self._first_fence = self._first_fence, None
                 self._body.fence(fence)
         self._guarded(lambda: self._body.take(text, start), start)
-        self._over_if_body_is(start)
+        self._over_if_body_is()
 
     def _is_residue(self, text: str) -> bool:
         """Whether the last line is what is left of a stop word that was cut."""
@@ -248,9 +251,9 @@ class Course:
             return False
         return self._finder.is_residue(text, strict=isinstance(self._body, AnswerBody))
 
-    def _over_if_body_is(self, start: int) -> None:
-        if self._body.is_over and not self.is_over:
-            self._over(self._body.end if isinstance(self._body, AnswerBody) else start)
+    def _over_if_body_is(self) -> None:
+        if self._body.over_at is not None and not self.is_over:
+            self._over(self._body.over_at)
 
     def on_fence(self, fence: Fence) -> bool:
         self._go_on()
@@ -264,7 +267,7 @@ class Course:
             self._over(fence.start)
             return True
         taken = self._body.fence(fence)
-        self._over_if_body_is(fence.start)
+        self._over_if_body_is()
         return taken
 
     # -- marks ---------------------------------------------------------------------------------
@@ -344,7 +347,7 @@ class Course:
     def _role(self, mark: Mark) -> bool:
         if self._body.is_inside and not isinstance(self._body, Prose):
             return False
-        if not self._has_text and not self.is_labelled:
+        if not self._has_text:
             self.is_echo = True
             return True
         if not self._line_is_blank:
@@ -353,7 +356,7 @@ class Course:
         return True
 
     def _start_token(self, mark: Mark) -> bool:
-        if self.is_echo or (not self._has_text and not self.is_labelled):
+        if self.is_echo or not self._has_text:
             self.is_echo = False
             self.visible_from = mark.end
             return True
@@ -412,7 +415,7 @@ class Course:
             return False
         if isinstance(self._body, AnswerBody):
             taken = self._body.tag_end(mark.name, mark.start)
-            self._over_if_body_is(mark.start)
+            self._over_if_body_is()
             return taken
         self._line_is_blank = True
         return True
@@ -425,10 +428,8 @@ class Course:
         if isinstance(body, ActionBody):
             if settle:
                 self._guarded(body.settle, at)
-            if body.ended_at is not None and not self.too_much:
-                self.over_at = body.ended_at
-        elif isinstance(body, InputBody) and body.ended_at is not None:
-            self.over_at = body.ended_at
+        if body.over_at is not None and not self.too_much:
+            self.over_at = body.over_at
 
     def _guarded(self, work: Callable[[], None], at: int) -> None:
         try:

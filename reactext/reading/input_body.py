@@ -31,12 +31,13 @@ class InputBody:
         self._mode = "head"
         self._tracker = Tracker()
         self._quote = ""
-        self._is_escaped = self._is_read = self._new_line = False
+        self._is_escaped = self._is_read = False
+        self._line_at: int | None = None
+        self._at = start
         self._ticks = ""
         self._is_fenced = False
         self._cut: tuple[int, int] | None = None
-        self.is_over = False
-        self.ended_at: int | None = None
+        self.over_at: int | None = None
 
     @property
     def is_inside(self) -> bool:
@@ -84,16 +85,19 @@ class InputBody:
 
     def take(self, text: str, start: int) -> None:
         if self._is_read:
-            self._after(text)
+            self._after(text, start)
             return
+        before = self._length
         self._store(text)
         if self._ticks:
             return
         if self._mode == "head":
+            self._at = start - before
             self._head += text
             self._begin()
         elif self._mode in ("bracket", "keyed"):
-            self._follow(text)
+            self._at = start - before
+            self._follow(text, before - self._tracker.held)
         elif self._mode == "quote":
             self._follow_quote(text)
 
@@ -104,7 +108,7 @@ class InputBody:
             return
         if head[0] in "{[(｛（【" or _CALLED.match(head):
             self._mode = "bracket"
-            self._follow(head)
+            self._follow(head, self._length - len(head))
         elif head[0] in CLOSING and head[0] != "`":
             self._mode = "quote"
             self._quote = CLOSING[head[0]]
@@ -112,29 +116,30 @@ class InputBody:
         elif _KEYED.match(head):
             self._mode = "keyed"
             self._tracker.feed("(")
-            self._follow(head)
+            self._follow(head, 0)
         elif not re.match(r"[\w. \t]*[=]?[ \t]*\Z", head) or len(head) > _HEAD:
             self._mode = "raw"
 
-    def _follow(self, text: str) -> None:
+    def _follow(self, text: str, position: int) -> None:
         for part in self._tracker.feed(text):
+            position += len(part.text)
             if part.kind == "closed" and self._mode == "bracket":
                 self._mode = "raw"
-                self._closed()
+                self._closed(position)
                 return
 
-    def _closed(self) -> None:
+    def _closed(self, length: int) -> None:
         """The first bracket closed: if that is clean JSON, the input is complete."""
-        text = "".join(self._text)
-        stripped = text.strip()
-        end = stripped.rfind("}") + 1
-        if not stripped.startswith("{") or not end:
+        whole = "".join(self._text)
+        if not whole.lstrip().startswith("{"):
             return
         try:
-            strict_json(_closed_part(stripped))
+            strict_json(whole[:length])
         except ValueError:
             return
-        self._read(text)
+        self._read(whole[:length])
+        if whole[length:]:
+            self._after(whole[length:], self._at + length)
 
     def _follow_quote(self, text: str) -> None:
         for character in text:
@@ -143,13 +148,14 @@ class InputBody:
                 return
             self._is_escaped = character == "\\" and not self._is_escaped
 
-    def _after(self, text: str) -> None:
+    def _after(self, text: str, start: int) -> None:
         """Text after an input that is complete: on its line a remark, below it the end."""
         if text.strip(" \t\r\n`*.;,。；，}"):
             self._findings.repaired("text after the arguments")
-            self.is_over = self.is_over or self._new_line
+            if self._line_at is not None and self.over_at is None:
+                self.over_at = self._line_at
         if text.endswith("\n"):
-            self._new_line = True
+            self._line_at = start + len(text)
 
     def _read(self, text: str) -> None:
         if self._is_read:
@@ -171,16 +177,7 @@ class InputBody:
     def finish(self) -> None:
         text = "".join(self._text)
         if self._cut is not None and self.is_inside:
-            length, self.ended_at = self._cut
+            length, self.over_at = self._cut
             text = text[:length]
         self._read(text)
 
-
-def _closed_part(text: str) -> str:
-    tracker = Tracker()
-    length = 0
-    for part in tracker.feed(text, final=True):
-        if part.kind == "closed":
-            return text[:length]
-        length += len(part.text)
-    return text

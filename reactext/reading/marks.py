@@ -105,11 +105,11 @@ def _angle_mark(text: str, position: int, end: int, *, final: bool) -> Mark | Un
     begun = len(text) < end and not final
     if begun and _HARMONY_BEGUN.match(text, position):
         return MORE
+    if begun and _NAMED_ROLE_BEGUN.match(text, position):
+        return MORE
     if role := _NAMED_ROLE.match(text, position, end):
         kind: MarkKind = "start" if role["role"] in ("assistant", "model", "") else "role"
         return Mark(kind, role["role"], position, role.end(), role[0])
-    if begun and _NAMED_ROLE_BEGUN.match(text, position):
-        return MORE
     if found := _ANGLE.match(text, position, end):
         return _named(found["name"], found)
     return MORE if begun and _ANGLE_BEGUN.match(text, position) else None

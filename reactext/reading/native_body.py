@@ -47,7 +47,7 @@ class NativeBody:
         self._name = name
         self._text: list[str] = [opened]
         self._tracker = Tracker()
-        self.is_over = False
+        self.over_at: int | None = None
         self._is_read = False
 
     @property
