@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -22,8 +23,8 @@ from reactext.tools import Parameter, Tool, Toolbox
 
 DIALECTS: list[GrammarDialect] = ["gbnf", "llguidance"]
 
-TEXT = {"type": "string"}
-NUMBER = {"type": "number"}
+TEXT: dict[str, Any] = {"type": "string"}
+NUMBER: dict[str, Any] = {"type": "number"}
 
 ASKED = """Answer the question. Tools:
 - get_weather(city: str, days: int = 1): weather forecast
