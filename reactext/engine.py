@@ -33,6 +33,7 @@ def loop(state: RunState) -> Generator[Event, None, None]:
     """Take turns and act on them until there is an answer: this is all there is to a run."""
     try:
         while state.context.status == "running":
+            state.raise_if_cancelled()
             for hook in state.setup.hooks:
                 hook.before_step(state.moment())
             turn = yield from take_turn(state)

@@ -10,6 +10,7 @@ from reactext.completion import Completion, Piece
 from reactext.errors import CompletionError, ContextOverflow, TurnError
 from reactext.hooks import AnswerNow, Event, piece_watchers, prompt_through, turn_through
 from reactext.models import Action, Correction, TextDelta, Turn, Usage
+from reactext.quoting import whole_characters
 from reactext.reader import TurnReader
 from reactext.state import Cancelled, RunState
 
@@ -115,7 +116,7 @@ def _completed(state: RunState, attempt: Attempt) -> Generator[Event, None, Read
                 state.meet_model()
             return (yield from _read(state, attempt))
         except CompletionError as error:
-            _raise_if_cancelled(state)
+            state.raise_if_cancelled()
             if type(error) is ContextOverflow and shrink(state, error):
                 continue
             more_models = state.model_number + 1 < len(state.setup.models)
@@ -150,7 +151,7 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
     pieces = state.model.complete(prompt, stop=_stops(state), options=options)
     try:
         for piece in pieces:
-            _raise_if_cancelled(state)
+            state.raise_if_cancelled()
             for hook in watchers:
                 hook.on_piece(state.moment(), piece)
             if heard.is_thinking(piece):
@@ -161,7 +162,7 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
                 break
     finally:
         _close(pieces)
-    _raise_if_cancelled(state)
+    state.raise_if_cancelled()
     state.spent += heard.usage
     check_whole(state, prompt, heard.usage.prompt_tokens)
     try:
@@ -196,8 +197,9 @@ class _Heard:
         return False
 
     def hear(self, piece: str) -> str:
-        self.texts.append(str(piece))
-        return str(piece)
+        text = whole_characters(str(piece))
+        self.texts.append(text)
+        return text
 
 
 def _request(state: RunState, attempt: Attempt) -> tuple[str, Completion]:
@@ -234,11 +236,6 @@ def _eagerly(state: RunState, events: list[TextDelta | Action]) -> Iterator[Even
         if isinstance(event, Action) and state.setup.options.eager:
             state.start_early(event)
         yield event
-
-
-def _raise_if_cancelled(state: RunState) -> None:
-    if state.cancellation.cancelled:
-        raise Cancelled
 
 
 def _close(pieces: Iterator[str]) -> None:

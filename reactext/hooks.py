@@ -98,7 +98,7 @@ class Hook:
         return proceed(action)
 
     def on_event(self, moment: Moment, event: Event) -> None:
-        """See an event just before the caller does."""
+        """See an event just before the caller does; of `Finished`, `at_end` tells."""
 
     def at_end(self, moment: Moment) -> None:
         """See the context of a run that has ended, however it ended."""

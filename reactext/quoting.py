@@ -28,9 +28,14 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 def plain(text: str) -> str:
     """Normalise line ends to LF, join surrogate pairs, and replace what no server takes as text."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if _SURROGATE.search(text):
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return _CONTROL.sub("\ufffd", text)
+    return _CONTROL.sub("\ufffd", whole_characters(text))
+
+
+def whole_characters(text: str) -> str:
+    """Join surrogate pairs and replace halves, so that the text can be encoded."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def inert(text: str) -> str:

@@ -55,6 +55,11 @@ class RunState:
     def model(self) -> CompletionModel:
         return self.setup.models[self.model_number]
 
+    def raise_if_cancelled(self) -> None:
+        """Raise `Cancelled` when the run was cancelled."""
+        if self.cancellation.cancelled:
+            raise Cancelled
+
     def moment(self) -> Moment:
         """Return what a hook may look at now."""
         return Moment(

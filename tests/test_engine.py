@@ -96,7 +96,7 @@ def test_the_stream_tells_everything_in_order() -> None:
     told = "".join(e.text for e in events if isinstance(e, TextDelta) and e.kind == "answer")
     assert told == "709000"
     thoughts = [e.text for e in events if isinstance(e, TextDelta) and e.kind == "thought"]
-    assert "".join(thoughts).split() == ["I", "look", "it", "up.", "I", "know", "the", "answer."]
+    assert "".join(thoughts) == "I look it up.I know the answer."
 
 
 def test_nothing_is_asked_before_the_first_event() -> None:
@@ -320,7 +320,6 @@ class TestHooks:
             "turn",
             "Step",
             "finished",
-            "Finished",
         ]
 
     def test_what_a_hook_raises_reaches_the_caller(self) -> None:
@@ -351,7 +350,8 @@ class TestCancelling:
         helper.join()
         assert (context.status, context.stop_reason) == ("cancelled", "enough")
         assert len(context.steps) == 2
-        assert context.steps[1].observations[0].status == "skipped"
+        assert context.steps[1].observations[0].status == "error"
+        assert "cancelled" in context.steps[1].observations[0].text
 
     def test_while_the_model_writes(self) -> None:
         cancellation = Cancellation()
@@ -415,7 +415,7 @@ class TestStoppingAtOnce:
 
         context = Engine(Ignorant(), [look_up]).run("How many people live in Oslo?")
         assert context.answer == "709000"
-        assert context.steps[0].turn.text == OSLO
+        assert context.steps[0].turn.text == OSLO + "\n"
         assert "\nThought:" not in given
 
 
@@ -533,3 +533,9 @@ def test_a_wrong_option_is_told_at_once(options: dict[str, object], says: str) -
 def test_an_empty_task_is_told(task: object) -> None:
     with pytest.raises(SetupError, match="task"):
         Engine(ScriptedModel([]), [look_up]).run(task)  # type: ignore[arg-type]
+
+
+def test_half_a_character_from_the_model_can_still_be_sent_and_stored() -> None:
+    context, model = run(' Odd \ud83d.\nAction: look_up(city="\udc00")', DONE)
+    model.prompts[1].encode("utf-8")
+    assert ExecutionContext.model_validate_json(context.model_dump_json()) == context
