@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter
 from reactext.backends.embedded import EmbeddedModel
 from reactext.completion import Completion, GrammarDialect, Piece
 from reactext.constrain import check, turn_grammar
-from reactext.schema import json_schema
+from reactext.signatures.schema import json_schema
 from reactext.tools import Parameter, Tool, Toolbox
 
 DIALECTS: list[GrammarDialect] = ["gbnf", "llguidance"]

@@ -1,18 +1,19 @@
 """reactext: any model that can continue a text becomes an agent.
 
-    from reactext import Engine, OllamaModel, tool
+from reactext import Engine, OllamaModel, tool
 
-    @tool
-    def get_weather(city: str) -> str:
-        '''Weather forecast for a city.'''
-        ...
+@tool
+def get_weather(city: str) -> str:
+    '''Weather forecast for a city.'''
+    ...
 
-    engine = Engine(OllamaModel("qwen2.5:7b"), tools=[get_weather])
-    print(engine.run("What should I pack for Shanghai?").answer)
+engine = Engine(OllamaModel("qwen2.5:7b"), tools=[get_weather])
+print(engine.run("What should I pack for Shanghai?").answer)
 """
 
 from __future__ import annotations
 
+from reactext._version import __version__
 from reactext.approval import Answered, Approved, Edited, Rejected
 from reactext.backends import (
     EmbeddedModel,
@@ -48,12 +49,10 @@ from reactext.run import Run
 from reactext.tools import Retry, RunContext, Tool, Toolbox, tool
 from reactext.tracing import Trace
 
-__version__ = "0.1.0"
-
 __all__ = [
     "Action",
-    "Answered",
     "AnswerNow",
+    "Answered",
     "Approved",
     "Cancellation",
     "Completion",

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from reactext.canonical import call_text, value_text
 from reactext.coercion import coerced, fits
 from reactext.observing import error_text
-from reactext.samples import sample
-from reactext.schema import MOST_MEMBERS, Schema, members
+from reactext.signatures.samples import sample
+from reactext.signatures.schema import MOST_MEMBERS, Schema, members
 from reactext.tools import Parameter, RunContext, Tool, example_call, folded, nearest
 
 

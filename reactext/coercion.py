@@ -14,7 +14,7 @@ import re
 from typing import Any
 
 from reactext.canonical import value_text
-from reactext.schema import Schema, branches, members
+from reactext.signatures.schema import Schema, branches, members
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "string": (str,),

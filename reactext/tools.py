@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from reactext.canonical import call_text, value_text
-from reactext.docstrings import docstring_of, read_docstring
 from reactext.errors import SetupError
-from reactext.parameters import Parameter, RunContext, read_signature
-from reactext.samples import sample
-from reactext.schema import type_text
+from reactext.signatures.docstrings import docstring_of, read_docstring
+from reactext.signatures.parameters import Parameter, RunContext, read_signature
+from reactext.signatures.samples import sample
+from reactext.signatures.schema import type_text
 
 __all__ = [
     "Parameter",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import reactext
+from reactext._version import __version__
 from reactext.completion import Piece
 from reactext.errors import SetupError
 from reactext.hooks import Event, Hook, Moment, Proceed
@@ -155,7 +155,7 @@ class Trace(Hook):
             moment,
             "start",
             format=FORMAT,
-            reactext=reactext.__version__,
+            reactext=__version__,
             task=moment.context.task,
             tools=list(moment.toolbox.names),
         )

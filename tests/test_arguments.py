@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field, HttpUrl
 
 from reactext.arguments import ArgumentError, call_arguments, validate
 from reactext.coercion import coerced, fits
-from reactext.samples import sample
+from reactext.signatures.samples import sample
 from reactext.tools import Parameter, RunContext, Tool, example_call, tool
 
 

@@ -19,7 +19,7 @@ from reactext.canonical import value_text
 from reactext.dialects import write
 from reactext.errors import SetupError
 from reactext.json_shapes import Limits, value_shape
-from reactext.schema import json_schema
+from reactext.signatures.schema import json_schema
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reactext.docstrings import read_docstring
+from reactext.signatures.docstrings import read_docstring
 
 CASES = [
     ("", "", {}),

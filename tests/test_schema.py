@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 
-from reactext.schema import DEEPEST, branches, json_schema, type_text
+from reactext.signatures.schema import DEEPEST, branches, json_schema, type_text
 
 
 class Leaf(BaseModel):

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
-from reactext.schema import json_schema, type_text
+from reactext.signatures.schema import json_schema, type_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from reactext.schema import Schema, branches, members
+from reactext.signatures.schema import Schema, branches, members
 
 _FORMATS = {
     "date": "2025-03-12",
