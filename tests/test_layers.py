@@ -1,4 +1,4 @@
-"""A module imports only from rooms above its own in docs/design.md, and each library has one door."""
+"""A module imports only from rooms above its own in docs/design.md; each library has one door."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTSIDE = {
     "xllamacpp": {"backends"},
     "llguidance": {"constrain", "dialects"},
 }
-"""The rooms that may import a library. (backends render a server's chat template to know its kind.)"""
+"""The rooms that may import a library. (backends render a chat template to know its kind.)"""
 
 
 def rooms() -> dict[str, int]:
