@@ -16,7 +16,7 @@ from reactext.reading.course import Course
 from reactext.reading.group import Findings
 from reactext.reading.labels import Label, LabelFinder
 from reactext.reading.names import resolve
-from reactext.reading.scanner import Scanner
+from reactext.reading.scanner import Listener, Scanner
 from reactext.reading.settling import Settlement, settled
 from reactext.reading.written_calls import Reading
 from reactext.tools import Tool, Toolbox
@@ -41,7 +41,8 @@ class TurnReader:
     """Reads one turn piece by piece; any cutting into pieces gives the same.
 
     ``cue`` is the end of the prompt that the text continues, ``step`` stands in the ids of the
-    actions, and ``thinking_open`` says that the prompt has opened the reasoning tag.
+    actions, and ``thinking_open`` says that the prompt has opened the reasoning tag. ``witness``
+    may stand between the parts of the text and what makes sense of them, to see both.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class TurnReader:
         protocol: Protocol | None = None,
         step: int = 1,
         thinking_open: bool = False,
+        witness: Callable[[Course], Listener] | None = None,
     ) -> None:
         protocol = protocol or Protocol()
         toolbox = tools if isinstance(tools, Toolbox) or tools is None else Toolbox(tools)
@@ -63,7 +65,8 @@ class TurnReader:
         self._findings = Findings(step=step)
         self._scanner: Scanner
         self._course = Course(self._reading, self._finder, self._findings, self._stop)
-        self._scanner = Scanner(self._finder, self._course)
+        listener = self._course if witness is None else witness(self._course)
+        self._scanner = Scanner(self._finder, listener)
         self._has_cue = self._begin(cue)
         self._opened_thinking = thinking_open
         if thinking_open:

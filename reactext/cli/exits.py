@@ -28,7 +28,8 @@ class Fault(click.ClickException):
     """An error of ours, shown as one message and no traceback."""
 
     def __init__(self, error: ReactextError) -> None:
-        super().__init__(str(error))
+        remedy = f"\nwrite, for instance: {error.remedy}" if isinstance(error, TurnError) else ""
+        super().__init__(f"{error}{remedy}")
         self.exit_code = _code(error)  # type: ignore[misc]  # click declares it on the class
 
     def show(self, file: IO[Any] | None = None) -> None:
