@@ -55,6 +55,8 @@ class ActionBody:
         if self._raw is not None:
             self._raw.append(text)
             return
+        if not self._item and not self._tracker.held and text.endswith("\n") and text.isspace():
+            text = "\n"  # so that any number of blank lines costs nothing
         self._position = start - self._tracker.held
         for part in self._tracker.feed(text):
             self._part(part)

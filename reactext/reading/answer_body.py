@@ -48,7 +48,7 @@ class AnswerBody:
             if text.strip():
                 self._release_fence()
         elif self._held_kind == "action" and text.endswith("\n"):
-            self._held_lines += 1
+            self._held_lines += text.count("\n")
             self._judge_action()
 
     def _note_blank_line(self, text: str) -> None:

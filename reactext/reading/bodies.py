@@ -44,7 +44,7 @@ class Told:
     def __init__(self, findings: Findings, kind: str, joint: str = "") -> None:
         self._findings = findings
         self._kind = kind
-        self._blanks = joint
+        self._blanks = [joint]
         self._has_text = bool(joint)
 
     @property
@@ -57,13 +57,13 @@ class Told:
         solid = text.rstrip()
         if not solid:
             if self._has_text:
-                self._blanks += text
+                self._blanks.append(text)
             return
         if not self._has_text:
             solid = solid.lstrip()
-        self._findings.tell(self._kind, self._blanks + solid)
+        self._findings.tell(self._kind, "".join(self._blanks) + solid)
         self._has_text = True
-        self._blanks = text[len(text.rstrip()) :]
+        self._blanks = [text[len(text.rstrip()) :]]
 
 
 class Prose:

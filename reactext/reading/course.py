@@ -23,6 +23,9 @@ _TOKENS = {
     "question": "QUESTION", "thought": "THOUGHT", "action": "ACTION", "action_input": "INPUT",
     "observation": "OBSERVATION", "answer": "ANSWER",
 }  # fmt: skip
+MAX_LABELS = 5_000
+"""So many labels may stand in one turn."""
+
 _CALLING = (ActionBody, InputBody, NativeBody, AfterCalls)
 
 
@@ -54,6 +57,7 @@ class Course:
         self._first_fence: Fence | None = None
         self._line_is_blank = self._is_line_start = True
         self._last = ""
+        self._labels_seen = 0
         self._ending: Mark | None = None
         self._after_ending: list[str] = []
 
@@ -75,7 +79,7 @@ class Course:
 
     def open_thinking(self, *ends: str, at: int = 0) -> None:
         """Take all that comes as reasoning, until one of these marks."""
-        joint = "\n" if self.findings.told("thinking") else ""
+        joint = "\n" if self.findings.has_told("thinking") else ""
         self._thinking = Told(self.findings, "thinking", joint)
         self._thinking_from = at
         self._thinking_ends = ends
@@ -129,6 +133,10 @@ class Course:
         return True
 
     def _open(self, label: Label) -> bool:
+        self._labels_seen += 1
+        if self._labels_seen > MAX_LABELS:
+            self._guarded(_too_many_labels, label.start)
+            return True
         self._leave(label)
         if self.is_over:
             return True
@@ -142,7 +150,7 @@ class Course:
 
     def _new_body(self, label: Label) -> Body:
         if label.kind == "thought":
-            joint = "\n" if self.findings.told("thought") else ""
+            joint = "\n" if self.findings.has_told("thought") else ""
             return Prose(Told(self.findings, "thought", joint))
         if label.kind == "action":
             return ActionBody(self.reading, self.findings, label.end)
@@ -155,7 +163,7 @@ class Course:
         return Skip()
 
     def _note(self, label: Label) -> None:
-        if not self.is_labelled and self.findings.told("preamble"):
+        if not self.is_labelled and self.findings.has_told("preamble"):
             self.findings.preamble_was("thought")
             self.findings.is_held = True
         self.is_labelled = True
@@ -474,6 +482,10 @@ class Course:
                 self.findings.answer = text
                 self.findings.tell("answer", text)
                 self.findings.repaired("action without a tool")
+
+
+def _too_many_labels() -> None:
+    raise TooMuchError(f"there are more than {MAX_LABELS} labels in one turn")
 
 
 _NAMELESS = Draft("", problem="the action names no tool")

@@ -67,6 +67,10 @@ class Findings:
             self.events.append(TextDelta(kind="thinking", text=thought)) if thought else None
             self._texts["thinking"].append(thought)
 
+    def has_told(self, kind: str) -> bool:
+        """Whether there was any text of a kind."""
+        return kind in self._texts
+
     def told(self, kind: str) -> str:
         """Return all text of a kind."""
         return "".join(self._texts.get(kind, ()))

@@ -257,19 +257,21 @@ def _lines(text: str, draft: Draft) -> Draft | None:
     if draft.tool is None:
         return None
     names = {folded(each.name): each.name for each in draft.tool.parameters}
-    values: dict[str, str] = {}
+    values: dict[str, list[str]] = {}
     last = ""
     for line in text.split("\n"):
         found = _LINE.fullmatch(line.rstrip("\r"))
         name = names.get(folded(found["key"])) if found is not None else None
         if found is not None and name is not None and name not in values:
-            values[name] = found["value"].rstrip(" \t,")
+            values[name] = [found["value"].rstrip(" \t,")]
             last = name
         elif not last:
             return None
         else:
-            values[last] += f"\n{line}"
-    return bound(draft.repaired("key: value lines"), (), {key: _line_value(each) for key, each in values.items()})
+            values[last].append(line)
+    return bound(draft.repaired("key: value lines"), (), {
+        key: _line_value("\n".join(each)) for key, each in values.items()
+    })
 
 
 def _line_value(text: str) -> Any:

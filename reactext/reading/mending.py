@@ -29,10 +29,24 @@ _STRING_OR_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|\s+')
 _STRING_OR_EDGE = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")| ?([,=:()\[\]{}]) ?')
 
 
+MAX_VALUES = 10_000
+"""So many values may stand in one call that is not plain JSON."""
+
+
 def _packed(text: str) -> str:
     """Leave out the blanks between the parts; within bare words, all become one blank."""
     spaced = _STRING_OR_BLANKS.sub(lambda found: found[1] or " ", text.strip())
-    return _STRING_OR_EDGE.sub(lambda found: found[1] or found[2], spaced)
+    values = 0
+
+    def packed(found: re.Match[str]) -> str:
+        nonlocal values
+        values += found[2] == ","
+        return found[1] or found[2]
+
+    result = _STRING_OR_EDGE.sub(packed, spaced)
+    if values > MAX_VALUES:
+        raise TooMuchError(f"there are more than {MAX_VALUES} values in one call")
+    return result
 
 
 class UnmendableError(Exception):
@@ -62,6 +76,7 @@ class _Mender:
     repairs: dict[str, None] = field(default_factory=dict)
     cut_in_string: bool = False
     doubled: int = 0
+    last_comment_end: int | None = None
 
     def mended(self) -> Mended:
         while self.here < len(self.text):
@@ -106,7 +121,7 @@ class _Mender:
         return tail.rstrip()
 
     def _slash(self, character: str) -> None:
-        comment = _COMMENT.match(self.text, self.here)
+        comment = self._comment()
         before = self.text[self.here - 1 : self.here]
         between = self._before()[-1:] in tuple(',([{"])}') or not self.written
         if comment is not None and between and (before == "" or before.isspace() or before in ",([{"):
@@ -119,6 +134,13 @@ class _Mender:
             return
         self.written.append(character)
         self.here += 1
+
+    def _comment(self) -> re.Match[str] | None:
+        if self.text.startswith("/*", self.here) and self.last_comment_end is None:
+            self.last_comment_end = self.text.rfind("*/")
+        if self.text.startswith("/*", self.here) and (self.last_comment_end or 0) < self.here:
+            return None
+        return _COMMENT.match(self.text, self.here)
 
     def _comma_if_missing(self, *, key: bool = True) -> None:
         if not self.stack or not self.written:

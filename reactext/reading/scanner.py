@@ -51,6 +51,7 @@ _LAST_FENCE = re.compile(
     r"[ \t>]{0,8}(?:`{3,16}|~{3,16})(?:[ \t]*(?P<info>[\w+.#\-]{0,24})[ \t\r]{0,8}(?=\n|\Z))?"
 )
 _FENCE_BEGUN = re.compile(r"[ \t>]{0,8}(?:`{1,16}|~{1,16})(?:(?<=```|~~~)[ \t]*[\w+.#\-]{0,24}[ \t\r]{0,8})?\Z")
+_BLANK_LINES = re.compile(r"\n+")
 _STOP = re.compile(rf"[\n{re.escape(FIRST)}]")
 _MIDLINE = re.compile(
     rf"[\n{re.escape(FIRST)}]|(?<=[\s.!?。！？])(?="
@@ -62,7 +63,7 @@ class Scanner:
     """Reads a text piece by piece; ``position`` is how far it was passed on.
 
     With ``midline``, the common labels are found within lines too. The listener sets ``over`` to
-    end the reading, and ``labels_count`` to say whether labels are looked for at all.
+    end the reading.
     """
 
     def __init__(self, finder: LabelFinder, listener: Listener, *, midline: bool = False) -> None:
@@ -76,7 +77,6 @@ class Scanner:
         self._tried = -1
         self.position = 0
         self.over = False
-        self.labels_count = True
 
     def feed(self, piece: str, *, final: bool = False) -> None:
         """Pass on all that is certain; all there is, if ``final``."""
@@ -95,13 +95,17 @@ class Scanner:
         text = self._window
         if text[here] in " \t>`~" and (reached := self._fence(here, final)) is not None:
             return reached
-        if self.labels_count:
-            label = self._finder.find(text, here, final=final)
-            if label is MORE:
-                return MORE
-            if label is not None and self._offered(label):
-                self._after_label = True
-                return label.end
+        if text[here] == "\n":
+            blank_lines = _BLANK_LINES.match(text, here)
+            assert blank_lines is not None
+            self._after_label = False
+            return self._passed(here, blank_lines.end())
+        label = self._finder.find(text, here, final=final)
+        if label is MORE:
+            return MORE
+        if label is not None and self._offered(label):
+            self._after_label = True
+            return label.end
         self._at_line_start = self._after_label = False
         return here
 

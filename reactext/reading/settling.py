@@ -11,6 +11,7 @@ from reactext.protocol import Protocol
 from reactext.reading.course import Course
 from reactext.reading.labels import LabelFinder
 from reactext.reading.last_resort import Resort, midline_step, step_in_thinking, unlabelled_step
+from reactext.reading.tracking import TooMuchError
 from reactext.tools import Toolbox, example_call
 
 _PLACEHOLDER = re.compile(
@@ -38,7 +39,10 @@ def settled(course: Course, given: Settlement) -> Turn:
     if course.too_much:
         raise _error(course, given)
     if findings.is_open and not findings.problem and not given.cut:
-        _resort(course, given)
+        try:
+            _resort(course, given)
+        except TooMuchError as error:
+            findings.fault(str(error), course.visible_from)
     if findings.actions:
         return _turn(course, given)
     if findings.answer is not None:
