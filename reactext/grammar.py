@@ -203,6 +203,8 @@ def _value(node: Any) -> Any:
         return "".join(map(_text, node.children))
     if name == "bare":
         return Bare(node.children[0])
+    if name == "nested" and node.children[0] == "dict":
+        return _object(_arguments(node.children[1]))
     if name == "nested":
         return Expression("call", f"{node.children[0]}(…)", is_empty=node.children[1] is None)
     if name == "subscript":

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from reactext.reading.binding import Draft
+from reactext.reading.binding import Draft, only_parameter
 from reactext.reading.group import Findings
-from reactext.reading.inputs import read_input
-from reactext.reading.names import is_none, resolve_exactly, undressed
+from reactext.reading.inputs import raw, read_input
+from reactext.reading.names import is_none, resolve_exactly, says_answer_follows, undressed
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import Part, Tracker
 from reactext.reading.values import strict_json
-from reactext.reading.written_calls import Reading, read_clean, read_written
+from reactext.reading.written_calls import JOINT, Reading, read_clean, read_written
 
 _CALL = re.compile(
     r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、])[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
@@ -33,6 +33,7 @@ class ActionBody:
         self._findings = findings
         self._tracker = Tracker()
         self._item: list[str] = []
+        self._trailer: list[str] = []
         self._item_start = self._position = start
         self._is_closed = self._is_read = self._is_between = self._is_due = False
         self._ticks = ""
@@ -105,8 +106,8 @@ class ActionBody:
             if not self._is_read:
                 self._item.append(part.text)
                 self._length += len(part.text)
-            elif part.text.strip(" \t\r`*.;,。；，、!！~"):
-                self._findings.repaired("text after the call")
+            else:
+                self._trailer.append(part.text)
         elif part.kind == "closed":
             self._closed()
         elif part.kind == "separator":
@@ -117,6 +118,9 @@ class ActionBody:
             self._findings.repaired("comment")
 
     def _closed(self) -> None:
+        if self._is_read:
+            self._trailer_closed()
+            return
         if self._is_closed:
             return
         self._is_closed = True
@@ -130,6 +134,19 @@ class ActionBody:
         for each in drafts:
             self._add(each)
         self._is_read = bool(drafts)
+
+    def _trailer_closed(self) -> None:
+        """After a call on its line, another one may be joined by other means than bars."""
+        text = "".join(self._trailer)
+        self._trailer.clear()
+        joint = JOINT.match(text)
+        if joint is None or not self._looks_like_call(text[joint.end() :]):
+            self._findings.repaired("text after the call")
+            return
+        self._findings.repaired("other separator")
+        self._item, self._is_read, self._is_closed = [text[joint.end() :]], False, False
+        self._is_between = False
+        self._closed()
 
     def _input_closed(self, text: str) -> None:
         assert self.pending is not None
@@ -146,6 +163,8 @@ class ActionBody:
 
     def _separated(self, bar: str) -> None:
         if len(bar) == 1 and not self._is_closed and not self._is_read:
+            if not "".join(self._item).strip():
+                return
             self._item.append(bar)
             self._length += 1
             return
@@ -167,6 +186,9 @@ class ActionBody:
     def _item_ends(self) -> None:
         text, was_read = "".join(self._item), self._is_read
         was_between, was_due = self._is_between, self._is_due
+        if "".join(self._trailer).strip(" \t\r`*.;,。；，、!！~"):
+            self._findings.repaired("text after the call")
+        self._trailer.clear()
         self._item.clear()
         self._length = 0
         self._is_closed = self._is_read = self._is_due = False
@@ -276,8 +298,20 @@ class ActionBody:
             draft, self.pending = self.pending, None
             self._add(_without_input(draft))
 
+    def gives_way(self) -> bool:
+        """Whether the action says no more than that the answer follows, as it does."""
+        draft = self.pending
+        if draft is None or not self._findings.is_open or not (
+            (draft.is_answer and not draft.args) or says_answer_follows(draft.text)
+        ):
+            return False
+        self.pending = None
+        return True
+
 
 def _without_input(draft: Draft) -> Draft:
+    if draft.after_name and draft.tool is not None and only_parameter(draft.tool) is not None:
+        return raw(draft.after_name, draft).repaired("argument after the tool name")
     if draft.problem or draft.is_answer or draft.tool is None:
         return draft
     required = [each.name for each in draft.tool.parameters if each.required]

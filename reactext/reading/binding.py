@@ -23,7 +23,8 @@ class Draft:
     """A call in the making: what was read so far of one action.
 
     ``tool`` is None where the name is no known tool's. ``needs_input`` says that only a name was
-    written, ``is_answer`` that it is the answer dressed as a call.
+    written, and ``after_name`` are the words that follow it. ``is_answer`` says that it is the
+    answer dressed as a call.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Draft:
     problem: str = ""
     repairs: tuple[str, ...] = ()
     needs_input: bool = False
+    after_name: str = ""
     is_answer: bool = False
 
     def repaired(self, *names: str) -> Draft:

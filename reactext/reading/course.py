@@ -177,7 +177,11 @@ class Course:
     def _leave(self, label: Label) -> None:
         """Finish the text before a label, and see whether that was all."""
         body = self._body
-        self._finish_body(label.start, settle=label.kind != "action_input")
+        settle = label.kind != "action_input"
+        if isinstance(body, ActionBody) and label.kind == "answer":
+            self._guarded(body.finish, label.start)
+            settle = not body.gives_way()
+        self._finish_body(label.start, settle=settle)
         if isinstance(body, ActionBody) and label.kind != "action_input":
             if self.findings.is_open and not self.findings.problem:
                 self._order.takes("NOTHING")

@@ -26,7 +26,7 @@ _PREFIX = re.compile(r"(?<![\w\"])([rRbBuUfF]{1,2})\Z")
 
 _COLON = re.compile(r"[ \t\r\n]{0,100}[:：]")
 _STRING_OR_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|\s+')
-_STRING_OR_EDGE = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")| ?([,=:()\[\]{}]) ?')
+_STRING_OR_EDGE = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|(?<=") ?(\+) ?(?=")| ?([,=:()\[\]{}]) ?')
 
 
 MAX_VALUES = 10_000
@@ -40,8 +40,8 @@ def _packed(text: str) -> str:
 
     def packed(found: re.Match[str]) -> str:
         nonlocal values
-        values += found[2] == ","
-        return found[1] or found[2]
+        values += found[3] == ","
+        return found[1] or found[2] or found[3]
 
     result = _STRING_OR_EDGE.sub(packed, spaced)
     if values > MAX_VALUES:

@@ -52,6 +52,20 @@ def is_none(text: str) -> bool:
     return len(cleaned) < _LONGEST and (_NONE.match(cleaned) is not None or text.strip() in ("-", "—"))
 
 
+_ANSWER_FOLLOWS = re.compile(
+    r"\b(?:do(?:es)?(?: not|n['’]t)|no longer|not?) (?:\w+ )?(?:need|requir|necess|use)|\bno need\b|\bneed no\b"
+    r"|\b(?:provide|give|write|deliver|return|state|present|formulate|produce)\b.{0,20}\banswer\b"
+    r"|\banswer (?:the|this|directly|now)|\b(?:respond|reply) (?:directly|to the)"
+    r"|(?:不|无)(?:需|用|必)|直接回答|给出.{0,6}答案",
+    re.IGNORECASE,
+)
+
+
+def says_answer_follows(text: str) -> bool:
+    """Whether a phrase in place of a tool says that none is needed, or that it will answer."""
+    return len(text) < _LONGEST and _ANSWER_FOLLOWS.search(text) is not None
+
+
 def is_answer(name: str, tools: Toolbox | None, labels: tuple[str, ...] = ()) -> bool:
     """Whether a name that is no tool's says that the answer follows."""
     cleaned = undressed(name)

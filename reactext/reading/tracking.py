@@ -223,6 +223,7 @@ class Tracker:
 
     def _quoted(self, text: str, here: int, final: bool) -> _Step:
         """Open a string where a value is due; elsewhere only one that ends on its line."""
+        self._count()
         quote = text[here]
         if quote not in CLOSING or (quote == "`" and not self._stack):
             return here + 1, None
@@ -239,7 +240,6 @@ class Tracker:
         return here + 1, None
 
     def _opened_string(self, text: str, here: int, final: bool) -> _Step:
-        self._count()
         quote = text[here]
         three = text[here : here + 3]
         if quote in "\"'" and three == quote * len(three):

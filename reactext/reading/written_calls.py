@@ -37,10 +37,20 @@ _BEFORE = re.compile(
     r"|(?:await|return|yield|call|run|use|invoke|execute|调用|使用|执行)[ \t:]+(?=[\w.`]+[ \t]*[(（]))"
 )
 _NAME = re.compile(r"(?P<name>[^()\[\]{}（）【】［］｛｝\n\"“”=]{1,120}?)[ \t]*(?=[(（\[【［])")
+_CALL_AHEAD = re.compile(r"\s*[^\W\d][\w.]{0,80}\(")
 _PRINT = re.compile(r"(?:print|str|repr)[ \t]*[(（][ \t]*(?=[\w.]+[ \t]*[(（])")
 _VARIABLE = re.compile(
     r"[a-z]\w*_\w+\Z|[^\W\d]\w*\.[a-z_]\w*(?:\.\w+)*\Z"
     r"|(?:x|y|z|data|result|results|output|response|value|res|ret|obs|observation|previous_?\w*|last_?\w*)\d*\Z"
+)
+JOINT = re.compile(r"[ \t`]*(?:[;；,，、&+]|&&|and then|and|then|和|以及|并且)[ \t`]*(?=[^\W\d]|\{)", re.IGNORECASE)
+"""What joins two calls besides the separator, where both are calls."""
+
+_LABEL = re.compile(r"(?:action|tool|行动|动作|行動|動作)[ \t]*\d{0,2}[ \t]*[:：][ \t]*", re.IGNORECASE)
+_REMARK = re.compile(
+    r"(?:to|for|tool|function|action|and|in|because|with|using|since|so|then|which|as|on|by|this|that|i|api"
+    r"|is|or|of|the|will|should|can|—|–|-|来|以|工具|进行)\b|\W",
+    re.IGNORECASE,
 )
 _TRAILER = " \t\r\n`*.;,。；，、!！~"
 
@@ -78,7 +88,9 @@ def _takes_nothing(name: str, reading: Reading) -> bool:
 def _undressed(text: str) -> str:
     bullet = _BULLET.match(text)
     assert bullet is not None
-    return text[bullet.end() :].strip(" \t\r\n`*")
+    stripped = text[bullet.end() :].strip(" \t\r\n`*")
+    label = _LABEL.match(stripped)
+    return stripped[label.end() :] if label is not None else stripped
 
 
 def read_written(text: str, reading: Reading) -> list[Draft]:
@@ -91,6 +103,8 @@ def read_written(text: str, reading: Reading) -> list[Draft]:
         return []
     if stripped[0] in "{｛" or _is_json_list(stripped):
         return _json(stripped, reading, strict=False)
+    if stripped[0] == "[" and stripped[-1] == "]" and _CALL_AHEAD.match(stripped, 1):
+        stripped = stripped[1:-1].strip()
     before = _BEFORE.match(stripped)
     repairs = []
     if before is not None and not _is_tool(before, stripped, reading):
@@ -184,7 +198,19 @@ def _call_or_name(text: str, reading: Reading) -> list[Draft]:
         return []
     if bracket in "[【［":
         return [_paper(name, text[named.end() :], text, reading)]
-    return [_call(name, text, named.end(), reading)]
+    whole, rest = _whole(text)
+    joint = JOINT.match(rest)
+    if joint is None or not _calls_known(rest[joint.end() :], reading):
+        return [_call(name, text, named.end(), reading)]
+    more = _call_or_name(rest[joint.end() :], reading)
+    return [_call(name, whole, named.end(), reading).repaired("other separator"), *more]
+
+
+def _calls_known(text: str, reading: Reading) -> bool:
+    named = _NAME.match(text)
+    if named is None or reading.tools is None:
+        return named is not None and " " not in named["name"].strip()
+    return resolve_exactly(named["name"].strip("`* "), reading.tools) is not None
 
 
 def _paper(name: str, bracketed: str, text: str, reading: Reading) -> Draft:
@@ -214,7 +240,9 @@ def _answer(inner: str, text: str, reading: Reading) -> Draft:
             stripped = stripped[re.search("[=:：＝]", stripped).end() :].strip()  # type: ignore[union-attr]
     except (GrammarError, UnmendableError, TooMuchError):
         pass
-    if len(stripped) > 1 and stripped[0] in "\"'“" and stripped[-1] == CLOSING[stripped[0]]:
+    quote = stripped[:1]
+    is_pair = len(stripped) > 1 and quote in "\"'“" and stripped[-1] == CLOSING[quote]
+    if is_pair and f"{CLOSING[quote]}, {quote}" not in stripped:
         stripped = decoded(stripped[1:-1])
     return Draft("finish", args=(stripped,), text=text, is_answer=True)
 
@@ -230,6 +258,8 @@ def _call(name: str, text: str, opening: int, reading: Reading) -> Draft:
     if _is_remark(text, opening, inner, reading):
         return replace(draft, needs_input=True).repaired("remark after the tool name")
     whole = text[: len(text) - len(rest)]
+    if inner.lstrip().startswith("**{"):
+        whole = whole.replace("**", "", 1)
     try:
         mended = mend(whole)
         if mended.cut_in_string:
@@ -240,7 +270,7 @@ def _call(name: str, text: str, opening: int, reading: Reading) -> Draft:
     repairs = list(mended.repairs)
     if rest.strip(_TRAILER):
         repairs.append("text after the call")
-    return _bound(call, inner, draft.repaired(*repairs), reading)
+    return _bound(call, inner, whole, draft.repaired(*repairs), reading)
 
 
 def _read(text: str, reading: Reading) -> Call:
@@ -267,20 +297,21 @@ def _drafted(call: Call, text: str, reading: Reading) -> Draft:
     return bound(draft, call.args, dict(call.kwargs))
 
 
-def _bound(call: Call, inner: str, draft: Draft, reading: Reading) -> Draft:
+def _bound(call: Call, inner: str, text: str, draft: Draft, reading: Reading) -> Draft:
     args, kwargs = list(call.args), dict(call.kwargs)
+    variable = next((each for each in [*args, *kwargs.values()] if _is_variable(each, draft)), None)
+    if variable is not None and expression_in([*args, *kwargs.values()]) is None:
+        return bound(draft, (Expression("variable", str(variable)),), {})
     one = only_parameter(draft.tool)
     if one is not None and draft.tool is not None:
         is_only = len(draft.tool.parameters) == 1
         if args and all(isinstance(each, Bare) for each in args) and not kwargs and (is_only or len(args) == 1):
-            if not _is_variable(args, reading):
-                return raw(inner.strip(), draft) if not _is_literal(args) else bound(draft, args, {})
+            return raw(inner.strip(), draft) if not _is_literal(args) else bound(draft, args, {})
+        if is_only and _is_code([*args, *kwargs.values()], reading):
+            return _raw_arguments(inner, text, draft, "")
         if is_only and _is_prose(args, kwargs, one.name):
             value = re.split(r"[=:：＝]", inner, maxsplit=1)[1] if one.name in kwargs else inner
             return raw(value.strip(), draft)
-    variable = next((each for each in [*args, *kwargs.values()] if _is_variable([each], reading)), None)
-    if variable is not None and expression_in([*args, *kwargs.values()]) is None:
-        args = [Expression("variable", str(variable))]
     if len(args) == 1 and not kwargs and isinstance(args[0], dict) and draft.tool is not None:
         return bound_object(draft, args[0]) if draft.tool.parameters else bound(draft, args, {})
     return bound(draft, args, kwargs)
@@ -300,11 +331,21 @@ def _is_prose(args: list[Any], kwargs: dict[str, Any], name: str) -> bool:
     return all(isinstance(value, Bare) for value in kwargs.values()) and set(kwargs) <= {name}
 
 
-def _is_variable(args: list[Any], reading: Reading) -> bool:
-    if len(args) != 1 or not isinstance(args[0], Bare):
+def _is_code(values: list[Any], reading: Reading) -> bool:
+    """Whether the only value is code that calls no tool: ``sqrt(16)``."""
+    if len(values) != 1 or not isinstance(values[0], Expression):
         return False
-    text = str(args[0])
-    return _VARIABLE.match(text) is not None
+    name = values[0].text.partition("(")[0].partition("[")[0]
+    return values[0].kind == "call" and not _knows(name, reading)
+
+
+def _is_variable(value: Any, draft: Draft) -> bool:
+    """Whether a word without quotes is a name in code rather than a text."""
+    if not isinstance(value, Bare):
+        return False
+    if draft.tool is not None and any(each.name == value for each in draft.tool.parameters):
+        return True
+    return _VARIABLE.match(str(value)) is not None
 
 
 def _raw_arguments(inner: str, whole: str, draft: Draft, reason: str) -> Draft:
@@ -312,7 +353,7 @@ def _raw_arguments(inner: str, whole: str, draft: Draft, reason: str) -> Draft:
     if not reason and draft.tool is not None and (one := only_parameter(draft.tool)) is not None:
         keyed = re.match(rf"\s*{re.escape(one.name)}\s*[=:：＝]\s*", inner)
         value = inner[keyed.end() :] if keyed else inner
-        is_nested = re.match(r"\s*[\w.]+[(（]", value) is not None and _calls_a_tool(value, draft)
+        is_nested = _calls_a_tool(value, draft)
         if value.strip() and not is_nested:
             return raw(value.strip(), draft)
     told = reason or "its arguments are no values"
@@ -340,6 +381,21 @@ def _name_alone(text: str, reading: Reading) -> Draft:
         if tool is not None:
             draft = Draft(tool.name, tool, text=text).repaired("argument after the tool name")
             return replace(read_input(after["rest"], draft), text=text)
+    if (spaced := _spaced(text, reading)) is not None:
+        return spaced
     resolved = resolve(text, reading.tools)
     draft = Draft(resolved.name, resolved.tool, text=text, problem=resolved.problem, needs_input=True)
     return draft.repaired(resolved.repair)
+
+
+def _spaced(text: str, reading: Reading) -> Draft | None:
+    """A name, a blank and an argument: ``get_weather city="Oslo"``, ``search cheap ferries``."""
+    first, _, rest = text.partition(" ")
+    tool = reading.tools.get(first.strip("`*")) if reading.tools is not None else None
+    if tool is None or not rest.strip() or _REMARK.match(rest.strip()):
+        return None
+    draft = Draft(tool.name, tool, text=text)
+    key = re.match(r"\s*(\w+)\s*[=:：]", rest)
+    if key is not None and any(each.name == key[1] for each in tool.parameters):
+        return replace(read_input(rest, draft), text=text).repaired("argument after the tool name")
+    return replace(draft, needs_input=True, after_name=rest.strip())
