@@ -206,7 +206,7 @@ def _value(node: Any) -> Any:
     if name == "nested" and node.children[0] == "dict":
         return _object(_arguments(node.children[1]))
     if name == "nested":
-        return Expression("call", f"{node.children[0]}(…)", is_empty=node.children[1] is None)
+        return Expression("call", f"{node.children[0]}(…)", is_empty=_builds_empty(node))
     if name == "subscript":
         return Expression("variable", f"{node.children[0]}[…]")
     pairs = _arguments(node.children[0])
@@ -215,6 +215,11 @@ def _value(node: Any) -> Any:
     if name == "group":
         return _group(pairs, node)
     return _object(pairs)
+
+
+def _builds_empty(node: Tree[Token]) -> bool:
+    """Whether this is an empty object as Python prints one: ``AttributedDict()``."""
+    return node.children[1] is None and str(node.children[0])[:1].isupper()
 
 
 def _list(pairs: Pairs) -> Any:

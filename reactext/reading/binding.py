@@ -145,14 +145,28 @@ def bound_object(draft: Draft, value: Mapping[str, Any]) -> Draft:
     done = draft.repaired("wrapper around the arguments") if wrapped else draft
     if isinstance(inner, Mapping):
         return bound(done, (), inner)
-    if isinstance(inner, list) and only_parameter(draft.tool) is None:
-        return bound(done, inner, {})
+    if isinstance(inner, list):
+        return bound_list(done, inner)
     return bound(done, (inner,), {}) if inner is not None else done
 
 
 def _emptied(value: Any) -> Any:
     """An object printed by Python, ``AttributedDict()``, is an empty one."""
     return {} if isinstance(value, Expression) and value.is_empty else value
+
+
+def bound_list(draft: Draft, values: list[Any]) -> Draft:
+    """Return the draft with a list: the arguments in order, or the one that is a list."""
+    if draft.tool is None:
+        return bound(draft, (values,), {})
+    if len(values) == 1 and isinstance(values[0], Mapping):
+        return bound_object(draft, values[0])
+    one = only_parameter(draft.tool)
+    if values and all(isinstance(each, Mapping) for each in values) and not (one and _takes(one, "array")):
+        return replace(draft, problem=f"{draft.name} was given several objects; write one action for each")
+    if one is not None and (len(draft.tool.parameters) == 1 or _takes(one, "array")):
+        return bound(draft, (values,), {})
+    return bound(draft, values, {})
 
 
 def _unwrapped(value: Mapping[str, Any], draft: Draft) -> tuple[Any, bool]:

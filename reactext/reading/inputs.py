@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from reactext.grammar import GrammarError, read_arguments, read_value
-from reactext.reading.binding import Draft, bound, bound_object, encoded_object, only_parameter
+from reactext.reading.binding import Draft, bound, bound_list, bound_object, encoded_object, only_parameter
 from reactext.reading.mending import Mended, UnmendableError, mend
 from reactext.reading.names import is_none
 from reactext.reading.strings import CLOSING, decoded
@@ -26,6 +26,7 @@ _REMARK = re.compile(
 )
 _LEAD = re.compile(r"[\w ,'’`]{1,80}[:：]?\s*(?=\{)")
 _CALLED = re.compile(r"(?P<name>[\w.]{1,80})\s?[(（]")
+_TAGGED = re.compile(r"<(?P<key>\w{1,60})>(?P<value>[^<]*)</(?P=key)>")
 _LINE = re.compile(r"[ \t]*(?:[-*•][ \t]+)?[`\"'*]{0,2}(?P<key>[^\W\d][\w \-]{0,60}?)[`\"'*]{0,2}[ \t]*[:=：＝][ \t]*(?P<value>.*)")
 
 
@@ -45,7 +46,7 @@ def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
         return done
     if unquote and stripped[0] in CLOSING and (inner := _unquoted(stripped)) is not None:
         return _quoted(inner, draft)
-    for attempt in (_led, _called, _python, _lines):
+    for attempt in (_led, _called, _python, _lines, _tagged):
         if (done := attempt(stripped, draft)) is not None:
             return done
     return raw(_without_remark(stripped), draft)
@@ -159,12 +160,9 @@ def _listed(text: str, draft: Draft) -> Draft | None:
 def _list_value(value: Any, draft: Draft) -> Draft | None:
     if not isinstance(value, list) or draft.tool is None:
         return None
-    if len(value) == 1 and isinstance(value[0], dict):
-        return bound_object(draft.repaired("brackets"), value[0])
-    if only_parameter(draft.tool) is not None:
-        is_code = any(isinstance(each, Bare) for each in value)
-        return None if is_code else bound(draft, (value,), {})
-    return bound(draft, value, {})
+    if only_parameter(draft.tool) is not None and any(isinstance(each, Bare) for each in value):
+        return None
+    return bound_list(draft.repaired("brackets"), value)
 
 
 def _unquoted(text: str) -> str | None:
@@ -259,7 +257,9 @@ def _lines(text: str, draft: Draft) -> Draft | None:
     names = {folded(each.name): each.name for each in draft.tool.parameters}
     values: dict[str, list[str]] = {}
     last = ""
-    for line in text.split("\n"):
+    keys = "|".join(re.escape(each.name) for each in draft.tool.parameters)
+    one_a_line = re.sub(rf"[;；,，][ \t]*(?=[\"'`]?(?:{keys})[\"'`]?[ \t]*[:=：＝])", "\n", text) if keys else text
+    for line in one_a_line.split("\n"):
         found = _LINE.fullmatch(line.rstrip("\r"))
         name = names.get(folded(found["key"])) if found is not None else None
         if found is not None and name is not None and name not in values:
@@ -272,6 +272,15 @@ def _lines(text: str, draft: Draft) -> Draft | None:
     return bound(draft.repaired("key: value lines"), (), {
         key: _line_value("\n".join(each)) for key, each in values.items()
     })
+
+
+def _tagged(text: str, draft: Draft) -> Draft | None:
+    """Arguments in tags: ``<city>Oslo</city>``."""
+    if draft.tool is None or text[0] != "<":
+        return None
+    names = {each.name for each in draft.tool.parameters}
+    found = {each["key"]: Bare(each["value"].strip()) for each in _TAGGED.finditer(text) if each["key"] in names}
+    return bound(draft.repaired("arguments in tags"), (), found) if found else None
 
 
 def _line_value(text: str) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from reactext.protocol import bare
-from reactext.reading.binding import Draft, bound, bound_object, encoded_object, only_parameter
+from reactext.reading.binding import Draft, bound, bound_list, bound_object, encoded_object, only_parameter
 from reactext.reading.inputs import raw, read_input
 from reactext.reading.names import is_answer, is_none, resolve, resolve_exactly
 from reactext.reading.values import Bare, plain
@@ -140,9 +140,7 @@ def _text(draft: Draft, given: str) -> Draft:
 
 
 def _listed(draft: Draft, given: list[Any]) -> Draft:
-    if draft.tool is not None and only_parameter(draft.tool) is not None:
-        one = given[0] if len(given) == 1 and not isinstance(given[0], Mapping) else given
-        if len(given) == 1 and isinstance(given[0], Mapping):
-            return bound_object(draft, given[0])
-        return bound(draft, (one if isinstance(one, str) else given,), {})
-    return bound(draft, given, {})
+    one = only_parameter(draft.tool)
+    if one is not None and len(given) == 1 and isinstance(given[0], str) and not one.schema:
+        return bound(draft, given, {})
+    return bound_list(draft, given) if draft.tool is not None else bound(draft, given, {})

@@ -26,7 +26,7 @@ _PREFIX = re.compile(r"(?<![\w\"])([rRbBuUfF]{1,2})\Z")
 
 _COLON = re.compile(r"[ \t\r\n]{0,100}[:：]")
 _STRING_OR_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|\s+')
-_STRING_OR_EDGE = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|(?<=") ?(\+) ?(?=")| ?([,=:()\[\]{}]) ?')
+_STRING_OR_EDGE = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|(?<=") ?(\+) ?(?=")| ?,((?: ?,)+) ?| ?([,=:()\[\]{}]) ?')
 
 
 MAX_VALUES = 10_000
@@ -40,8 +40,8 @@ def _packed(text: str) -> str:
 
     def packed(found: re.Match[str]) -> str:
         nonlocal values
-        values += found[3] == ","
-        return found[1] or found[2] or found[3]
+        values += found[4] == ","
+        return found[1] or found[2] or (found[3] and ",") or found[4]
 
     result = _STRING_OR_EDGE.sub(packed, spaced)
     if values > MAX_VALUES:
@@ -106,7 +106,7 @@ class _Mender:
             self._quote(character)
 
     def _plain(self, text: str) -> None:
-        ascii_text = text.translate(_TWINS)
+        ascii_text = text.translate(_TWINS).replace("=>", ":")
         if ascii_text != text and not text.isascii():
             self._repaired("full-width punctuation")
         self.written.append(ascii_text)
@@ -146,7 +146,7 @@ class _Mender:
         if not self.stack or not self.written:
             return
         before = self._before()
-        if before[-1:] == '"' and self.stack[-1] == ")" and not key:
+        if before[-1:] == '"' and self.stack[-1] in ")}" and not key:
             return
         if before[-1:] in ('"', "]", "}"):
             self._repaired("missing comma")

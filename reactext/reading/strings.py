@@ -33,6 +33,8 @@ _NEXT_VALUE = re.compile(
 _NEXT_VALUE_BEGUN = re.compile(r"(?:[\w.\-][\w .\-\t]{0,120}|/?)\Z")
 _KEY = re.compile(rf"[{_Q}][^{_Q}\n:=]{{0,60}}[{_Q}][ \t]*[:：=＝]")
 _KEY_BEGUN = re.compile(rf"[{_Q}][^{_Q}\n:=]{{0,60}}(?:[{_Q}][ \t]*)?\Z")
+_STRING = re.compile(rf"[{_Q}][^{_Q}\n]{{0,60}}[{_Q}][ \t\r\n]{{0,20}}[,)\]}}，）］｝]")
+_STRING_BEGUN = re.compile(rf"[{_Q}][^{_Q}\n]{{0,60}}(?:[{_Q}][ \t\r\n]{{0,20}})?\Z")
 _NAME = re.compile(r"[^\W\d]\w{0,40}[ \t]*[:：=＝]")
 _NAME_BEGUN = re.compile(r"[^\W\d]\w{0,40}[ \t]*\Z")
 _METHOD = re.compile(r"\.[a-z_]{1,20}\(")
@@ -56,11 +58,11 @@ def ends_string(text: str, after: int, *, final: bool) -> bool | Undecided:
         return True
     if character in ",，、":
         return _starts_value(window, position + 1, open_end)
-    for pattern, begun in _followers(character, position, blanks[0]):
-        if pattern.match(window, position):
-            return True
-        if open_end and begun.match(window, position):
-            return MORE
+    followers = _followers(character, position, blanks[0])
+    if any(pattern.match(window, position) for pattern, _ in followers):
+        return True
+    if open_end and any(begun.match(window, position) for _, begun in followers):
+        return MORE
     if character == "/":
         if open_end and position + 1 >= len(window):
             return MORE
@@ -73,7 +75,7 @@ def _followers(
 ) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
     """What may follow a string without a comma: a key after a blank, or a method."""
     if character in QUOTES:
-        return [(_KEY, _KEY_BEGUN)] if position else []
+        return [(_KEY, _KEY_BEGUN), (_STRING, _STRING_BEGUN)] if position else []
     if character == ".":
         return [(_METHOD, _METHOD_BEGUN)] if not position else []
     return [(_NAME, _NAME_BEGUN)] if blanks else []

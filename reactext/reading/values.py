@@ -33,7 +33,7 @@ class Pairs:
     kwargs: dict[str, Any] = field(default_factory=dict)
 
 
-_LITERALS = {
+_LITERALS: dict[str, Any] = {
     "true": True, "false": False, "null": None, "none": None, "nil": None, "undefined": None,
 }  # fmt: skip
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,300}(?:_\d{3})*)\Z")
@@ -52,6 +52,8 @@ def plain(value: Any) -> Any:
 
 
 def _scalar(text: str) -> Any:
+    if text in ("NaN", "Infinity", "-Infinity"):
+        return float(text)
     lowered = text.lower()
     if lowered in _LITERALS:
         return _LITERALS[lowered]
