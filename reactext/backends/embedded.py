@@ -10,9 +10,11 @@ import secrets
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from reactext.backends._cores import free_cores
+from reactext.backends._http import Origin
 from reactext.backends._reply import Timeouts
 from reactext.backends._retry import Retry
 from reactext.backends.llamacpp import LlamaCppModel
@@ -137,8 +139,11 @@ class _Server:
     """Holds the server that runs; dropping it stops it."""
 
     def __init__(self, parameters: Any) -> None:
+        # in a thread of its own, where no Ctrl-C comes between the two things it does
+        with ThreadPoolExecutor(1, "reactext-loading") as loading:
+            future = loading.submit(_loaded, parameters)
         try:
-            self._server = _llama().Server(parameters)
+            self._server = future.result()
         except RuntimeError as error:
             raise SetupError(
                 f"{parameters.model.path} cannot be loaded ({error}); is it a whole GGUF file of "
@@ -148,6 +153,18 @@ class _Server:
 
     def stop(self) -> None:
         del self._server
+
+
+def _loaded(parameters: Any) -> Any:
+    """Return the server once its loop runs: one that is stopped before waits for it for ever."""
+    server = _llama().Server(parameters)
+    key = {"Authorization": f"Bearer {parameters.api_keys[0]}"}
+    origin = Origin(server.listening_address, timeouts=Timeouts(), headers=key, keep_alive=False)
+    try:
+        origin.ask("GET", "/slots")  # the loop itself answers this
+    finally:
+        origin.close()
+    return server
 
 
 def _free(model: LlamaCppModel, server: _Server) -> None:
