@@ -26,6 +26,8 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(2)
+    except KeyboardInterrupt:  # as everywhere else, though nothing is there yet to handle it
+        sys.exit(130)
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # what a model writes need not be text that this terminal can show
         with contextlib.suppress(AttributeError, io.UnsupportedOperation):
