@@ -274,6 +274,7 @@ def test_the_same_server_in_the_openai_style(model: EmbeddedModel) -> None:
 def test_a_model_that_is_dropped_as_soon_as_it_is_loaded() -> None:
     code = (
         "from reactext.backends.embedded import EmbeddedModel, _Server\n"
-        f"for _ in range(3): _Server(EmbeddedModel({SMALLEST!r}, window=512)._parameters('k')).stop()"
+        f"model = EmbeddedModel({SMALLEST!r}, window=512)\n"
+        "for _ in range(3): _Server(model._parameters('key')).stop()"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
