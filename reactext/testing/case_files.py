@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from reactext.errors import SetupError
@@ -71,11 +72,18 @@ def read_cases(path: str | Path, *, tools: Tools = None) -> list[Case]:
 class _Settings:
     """What may be set for a case, or above the first for all."""
 
-    tools: Toolbox | None
-    signatures: tuple[str, ...] = ()
+    given: Toolbox | None
+    signatures: tuple[str, ...] | None = None
     cue: str = ""
     cut: bool = False
     escaped: bool = False
+
+    @property
+    def tools(self) -> Toolbox | None:
+        """The tools that the file names, else those that were given."""
+        if self.signatures is None:
+            return self.given
+        return _toolbox(self.signatures) if self.signatures else None
 
 
 _SETTING = re.compile(r"(tools?|cue|cut|escaped): ?(.*)")
@@ -109,7 +117,7 @@ class _File:
             titles[line] = self._next + 1
             yield self._case()
         if not titles:
-            raise self._refusal("there is no case in this file")
+            raise self._refusal("there is no case in this file", len(self._lines) - 1)
 
     def _refusal(self, problem: str, line: int | None = None) -> SetupError:
         """Return the error for a line counted from 0, by default the one that comes next."""
@@ -193,6 +201,7 @@ class _File:
         name, given = found.groups()
         try:
             changed = self._changed(settings, name, given)
+            _ = changed.tools  # refused here, in its own line, if they are no tools
         except SetupError as error:
             raise self._refusal(str(error)) from error
         self._next += 1
@@ -202,17 +211,20 @@ class _File:
         if name == "cue":
             return replace(settings, cue=given)
         if name == "tool":
-            signatures = (*settings.signatures, given)
-            return replace(settings, signatures=signatures, tools=toolbox_of(signatures))
+            return replace(settings, signatures=(*(settings.signatures or ()), given))
         if name == "tools":
             signatures = () if given == "none" else _signatures(self._path.parent / given)
-            tools = toolbox_of(signatures) if signatures else None
-            return replace(settings, signatures=signatures, tools=tools)
+            return replace(settings, signatures=signatures)
         if given not in ("yes", "no"):
             raise SetupError(f"{name} is yes or no, not {given!r}")
         if name == "cut":
             return replace(settings, cut=given == "yes")
         return replace(settings, escaped=given == "yes")
+
+
+@lru_cache(maxsize=64)
+def _toolbox(signatures: tuple[str, ...]) -> Toolbox:
+    return toolbox_of(signatures)
 
 
 def _lines(path: Path) -> list[str]:
