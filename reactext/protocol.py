@@ -27,7 +27,7 @@ class Labels(Value):
         "Gedanke", "Gedanken", "Überlegung", "Pensamento", "Pensiero", "Мысль",
     )  # fmt: skip
     action: tuple[str, ...] = (
-        "Action", "Actions", "Tool", "Tool Name", "Tool Call", "Tool Calls", "Tool Use",
+        "Action", "Actions", "Action Name", "Tool", "Tool Name", "Tool Call", "Tool Calls", "Tool Use",
         "Function", "Function Call",
         "行动", "动作", "操作", "执行", "工具", "调用工具", "工具调用", "行動", "動作", "執行", "工具調用",
         "アクション", "ツール", "행동", "도구", "Acción", "Herramienta", "Outil",

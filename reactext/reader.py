@@ -128,15 +128,22 @@ class TurnReader:
         try:
             return settled(
                 self._course,
-                Settlement(text, self._protocol, self._finder, has_cue=self._has_cue, cut=cut),
+                Settlement(
+                    text,
+                    self._protocol,
+                    self._finder,
+                    lambda: _finder(self._protocol, loose=True),
+                    has_cue=self._has_cue,
+                    cut=cut,
+                ),
             )
         finally:
             self._rest = self._taken()
 
 
 @lru_cache(maxsize=16)
-def _finder(protocol: Protocol) -> LabelFinder:
-    return LabelFinder(protocol)
+def _finder(protocol: Protocol, *, loose: bool = False) -> LabelFinder:
+    return LabelFinder(protocol, loose=loose)
 
 
 def _labels_of(cue: str, finder: LabelFinder) -> list[Label]:

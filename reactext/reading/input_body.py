@@ -31,6 +31,8 @@ class InputBody:
         self._mode = "head"
         self._tracker = Tracker()
         self._quote = ""
+        self._is_more = False
+        self._again_at = start
         self._is_escaped = self._is_read = False
         self._line_at: int | None = None
         self._at = start
@@ -149,7 +151,11 @@ class InputBody:
             self._is_escaped = character == "\\" and not self._is_escaped
 
     def _after(self, text: str, start: int) -> None:
-        """Text after an input that is complete: on its line a remark, below it the end."""
+        """Text after an input that is complete: another one, a remark, or below it the end."""
+        more = text.lstrip(" \t\r\n|｜,;")
+        if more.startswith("{") and self._draft.tool is not None and self.over_at is None:
+            self._begin_again(more, start + len(text) - len(more))
+            return
         if text.strip(" \t\r\n`*.;,。；，}"):
             self._findings.repaired("text after the arguments")
             if self._line_at is not None and self.over_at is None:
@@ -157,10 +163,31 @@ class InputBody:
         if text.endswith("\n"):
             self._line_at = start + len(text)
 
+    def _begin_again(self, text: str, start: int) -> None:
+        """Another object after the first is another call of the tool, if it can be one."""
+        self._is_read, self._is_more = False, True
+        self._mode, self._head, self._text, self._length = "head", "", [], 0
+        self._tracker, self._again_at = Tracker(), start
+        self.take(text, start)
+
+    def _can_be_more(self, text: str) -> bool:
+        """Whether an object has nothing but the tool's parameters."""
+        assert self._draft.tool is not None
+        names = {each.name for each in self._draft.tool.parameters}
+        try:
+            value = strict_json(text)
+        except ValueError:
+            return False
+        return isinstance(value, dict) and bool(value) and names.issuperset(value)
+
     def _read(self, text: str) -> None:
         if self._is_read:
             return
         self._is_read = True
+        if self._is_more and not self._can_be_more(text):
+            self._findings.repaired("text after the arguments")
+            self.over_at = self._again_at
+            return
         if not self._draft.problem:
             draft = read_input(text, self._draft)
             self._findings.add(replace(draft, text=f"{self._draft.text}\n{text.strip()}"), self._start)

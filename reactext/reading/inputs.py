@@ -26,6 +26,7 @@ _REMARK = re.compile(
 )
 _LEAD = re.compile(r"[\w ,'’`]{1,80}[:：]?\s*(?=\{)")
 _CALLED = re.compile(r"(?P<name>[\w.]{1,80})\s?[(（]")
+_MIDLINE_LABEL = re.compile(r"(?<=\S) (?:Observation|Thought|Final Answer): ")
 _TAGGED = re.compile(r"<(?P<key>\w{1,60})>(?P<value>[^<]*)</(?P=key)>")
 _LINE = re.compile(r"[ \t]*(?:[-*•][ \t]+)?[`\"'*]{0,2}(?P<key>[^\W\d][\w \-]{0,60}?)[`\"'*]{0,2}[ \t]*[:=：＝][ \t]*(?P<value>.*)")
 
@@ -49,7 +50,7 @@ def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
     for attempt in (_led, _called, _python, _lines, _tagged):
         if (done := attempt(stripped, draft)) is not None:
             return done
-    return raw(_without_remark(stripped), draft)
+    return raw(_without_tail(_without_remark(stripped)), draft)
 
 
 def raw(text: str, draft: Draft) -> Draft:
@@ -298,6 +299,13 @@ def _without_remark(text: str) -> str:
     """A paragraph in which the model says what it will do next is none of the input."""
     found = _REMARK.search(text[-600:]) if "\n" in text else None
     return text[: len(text) - len(text[-600:]) + found.start()].rstrip() if found else text
+
+
+def _without_tail(text: str) -> str:
+    """A label that follows on the line of a text without quotes is none of it, nor is a rule."""
+    if "\n" not in text and (label := _MIDLINE_LABEL.search(text)) is not None:
+        text = text[: label.start()]
+    return re.sub(r"\n[ \t]*[-=*_]{3,20}[ \t]*\Z", "", text).rstrip()
 
 
 def _without_lone_quote(text: str) -> tuple[str, str]:

@@ -27,8 +27,9 @@ from reactext.reading.beginnings import (
 _REACH = 120
 
 # Marks, bullets and emoji: whatever is no letter, digit, blank line, quote, bracket or full stop.
-_DRESS = r"^\w\n\"'“”‘’«»「」『』()\[\]{}<>（）【】|:：,，.。;；!?！？"
+_DRESS = r"^\w\n\"'“”‘’«»「」『』()\[\]{}<（）【】:：,，.。;；!?！？"
 _LINE_END = r"(?=\n)"
+_ALONE = r"[ \t\r]{0,8}" + _LINE_END
 _ROLES = ("assistant", "ai", "bot", "助手", "system response")
 
 
@@ -79,13 +80,18 @@ _WEAK = frozenset(
 
 
 class LabelFinder:
-    """The labels of one protocol, ready to be looked for."""
+    """The labels of one protocol, ready to be looked for.
 
-    def __init__(self, protocol: Protocol) -> None:
+    A ``loose`` one, for a whole text, takes a blank for the colon that was forgotten.
+    """
+
+    def __init__(self, protocol: Protocol, *, loose: bool = False) -> None:
         self._kinds = _vocabulary(protocol)
         self._canonical = {bare(written[0]) for _, written in protocol.labels}
         texts = [each for _, written in (*protocol.labels, *Labels()) for each in written]
         whole, begun = _patterns(tuple(dict.fromkeys(texts)), protocol.colon)
+        if loose:
+            whole = whole.replace(_ALONE, rf"(?:{_ALONE}|[ \t])")
         self._whole = re.compile(whole, re.IGNORECASE)
         self._last = re.compile(whole.replace(_LINE_END, r"(?=\n|\Z)"), re.IGNORECASE)
         self._begun = re.compile(begun, re.IGNORECASE)
@@ -156,7 +162,7 @@ def _patterns(texts: tuple[str, ...], colon: str) -> tuple[str, str]:
     number = sequence(some(r"\d", 1, 3), some(r" \t_\-", 0, 2))
     label = words(map(str.casefold, texts), sequence(some(r" \t_\-", 0, 2), maybe(number)))
     colons = either(map(literal, sorted({":", "：", colon}, key=len, reverse=True)))
-    mark = some(_DRESS, 0, 24)
+    mark = sequence(some(_DRESS, 0, 24), some("_", 0, 2))
     count = sequence(
         maybe(sequence(literal("step"), some(" ", 0, 1))),
         some(r"\d", 1, 3),
@@ -172,7 +178,7 @@ def _patterns(texts: tuple[str, ...], colon: str) -> tuple[str, str]:
             [
                 sequence(colons, captured("tail", some("*_`~", 0, 4))),
                 Pattern(r"(?P<paper>(?=\[))", ""),
-                captured("alone", Pattern(r"[ \t\r]{0,8}" + _LINE_END, r"[ \t\r]{0,8}")),
+                captured("alone", Pattern(_ALONE, r"[ \t\r]{0,8}")),
             ]
         ),
     )

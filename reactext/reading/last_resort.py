@@ -68,6 +68,28 @@ def unlabelled_step(text: str, start: int, reading: Reading, step: int) -> Resor
     return _resort(drafts, line_start, len(text), "no action label", step) if drafts else None
 
 
+_LOOSE = re.compile(r"^\W{0,8}(?:\d{1,2}\W{1,3})?(?:Action|Tool|行动|动作)\b[^\n]{0,200}", re.MULTILINE | re.IGNORECASE)
+
+
+def seems_labelled(text: str, reading: Reading) -> bool:
+    """Whether a line begins with the word for an action and names a tool: it is no answer."""
+    if reading.tools is None:
+        return False
+    lines = _LOOSE.findall(text)[:_TRIES]
+    return any(each.name in line for line in lines for each in reading.tools)
+
+
+def step_without_colons(text: str, start: int, reading: Reading, finder: LabelFinder, step: int) -> Resort | None:
+    """Return the step whose labels have no colon: ``Action search``."""
+    if not seems_labelled(text[start:], reading):
+        return None
+    course = read_part(text[start:], reading, finder, step, midline=False)
+    if not course.findings.actions or course.findings.problem:
+        return None
+    end = course.over_at if course.over_at is not None else len(text) - start
+    return Resort(course.findings, start, start + end, "label without colon")
+
+
 def _candidates(text: str, start: int) -> Iterator[re.Match[str]]:
     position = start
     for _ in range(_TRIES):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from reactext.errors import TurnError
@@ -10,7 +11,14 @@ from reactext.models import Turn
 from reactext.protocol import Protocol
 from reactext.reading.course import Course
 from reactext.reading.labels import LabelFinder
-from reactext.reading.last_resort import Resort, midline_step, step_in_thinking, unlabelled_step
+from reactext.reading.last_resort import (
+    Resort,
+    midline_step,
+    seems_labelled,
+    step_in_thinking,
+    step_without_colons,
+    unlabelled_step,
+)
 from reactext.reading.tracking import TooMuchError
 from reactext.tools import Toolbox, example_call
 
@@ -29,6 +37,7 @@ class Settlement:
     text: str
     protocol: Protocol
     finder: LabelFinder
+    loose_finder: Callable[[], LabelFinder]
     has_cue: bool
     cut: bool
 
@@ -85,8 +94,14 @@ def _resort(course: Course, given: Settlement) -> None:
         found = midline_step(
             text, course.visible_from, end, course.reading, given.finder, findings.step
         )
+    if found is None:
+        found = step_without_colons(
+            text[:end], course.visible_from, course.reading, given.loose_finder(), findings.step
+        )
     if found is not None:
         _adopt(course, found)
+    elif seems_labelled(visible, course.reading):
+        findings.fault("the labels of the action cannot be read", course.visible_from)
     elif not course.is_labelled and not given.has_cue and not course.is_echo:
         answer = visible.strip()
         findings.answer = answer

@@ -364,6 +364,7 @@ def _calls_a_tool(value: str, draft: Draft) -> bool:
     return draft.tool is not None and folded(value.split("(")[0]) == folded(draft.tool.name)
 
 
+_PAIR = re.compile(r"[ \t,;.]+(?:Action[ _]?Input|Tool[ _]?Input|Input|行动输入|动作输入)[ \t]*[:：]")
 _AFTER_NAME = re.compile(r"(?P<name>[^\n:：\"“{]{1,80}?)[ \t]*(?P<mark>[:：]|->|→|with|(?=[\"“{｛]))[ \t]*(?P<rest>[\s\S]+)")
 
 
@@ -375,6 +376,11 @@ def _name_alone(text: str, reading: Reading) -> Draft:
     if below.strip() and (resolved := resolve(first, reading.tools)).tool is not None:
         draft = Draft(resolved.name, resolved.tool, text=text).repaired("no input label")
         return replace(read_input(below, draft), text=text)
+    if (pair := _PAIR.search(text)) is not None:
+        named = resolve(text[: pair.start()], reading.tools)
+        if named.tool is not None:
+            draft = Draft(named.name, named.tool, text=text).repaired("label in mid-line")
+            return replace(read_input(text[pair.end() :], draft), text=text)
     after = _AFTER_NAME.match(text)
     if after is not None and reading.tools is not None:
         tool = resolve_exactly(after["name"].strip(" `*"), reading.tools)
