@@ -162,6 +162,9 @@ class Course:
             return AnswerBody(self.reading, self.findings, label.end, label, wraps=self._wraps)
         return Skip()
 
+    def _prose_told(self) -> Told:
+        return Told(self.findings, "thought" if self.is_labelled else "preamble", " ")
+
     def _note(self, label: Label) -> None:
         if not self.is_labelled and self.findings.has_told("preamble"):
             self.findings.preamble_was("thought")
@@ -288,6 +291,9 @@ class Course:
         if self._thinking is not None:
             return self._mark_in_thinking(mark)
         if self._ending is not None:
+            if mark.kind == "channel" and not isinstance(self._body, AnswerBody | NativeBody):
+                self._ending = None
+                return self._channel(mark)
             if mark.kind in ("end", "role", "start", "channel"):
                 self._over(self._ending.start)
                 self._ending = None
@@ -326,6 +332,8 @@ class Course:
             if certain or self.is_over or self._body.is_inside:
                 return False
         elif isinstance(self._body, AnswerBody) and not self._line_is_blank:
+            return False
+        if self.findings.has_told("thinking") and not self._line_is_blank:
             return False
         self.findings.forget()
         self.findings.repaired("missing opening tag")
@@ -379,14 +387,8 @@ class Course:
         if body.is_inside or not isinstance(body, Prose | Skip | ActionBody | AfterCalls):
             return False
         self._finish_body(mark.start)
-        if not isinstance(body, ActionBody | AfterCalls) and not self._order.takes("ACTION"):
-            return False
-        if not self.is_labelled:
-            self.findings.preamble_was("thought")
-        self.is_labelled = True
         self._native = mark.name
-        opened = mark.text if mark.name in ("function=", "invoke") else ""
-        self._body = NativeBody(self.reading, self.findings, mark.start, opened=opened)
+        self._body = NativeBody(self.reading, self.findings, mark.start, opened=mark.text)
         return True
 
     def _channel(self, mark: Mark) -> bool:
@@ -398,7 +400,6 @@ class Course:
         target = next((each[3:] for each in words if each.startswith("to=")), "")
         self.is_labelled = self._has_text = True
         if target:
-            self._order.takes("ACTION")
             self._native = "harmony"
             self._body = NativeBody(self.reading, self.findings, mark.start, name=target)
         elif kind == "final":
@@ -421,7 +422,7 @@ class Course:
             if self._body.is_inside or f"/{mark.name}" not in NATIVE_ENDS.get(self._native, ()):
                 return False
             self._finish_body(mark.start)
-            self._body = AfterCalls()
+            self._body = AfterCalls() if self._body.is_call else Prose(self._prose_told())
             return True
         if self._finder.tag(mark.name, mark.start, mark.end) is None or self._body.is_inside:
             return False
@@ -440,8 +441,21 @@ class Course:
         if isinstance(body, ActionBody):
             if settle:
                 self._guarded(body.settle, at)
+        elif isinstance(body, NativeBody):
+            self._finish_native(body)
         if body.over_at is not None and not self.too_much:
             self.over_at = body.over_at
+
+    def _finish_native(self, body: NativeBody) -> None:
+        """Count a native call as an action, or what only looked like one as prose."""
+        if body.is_call:
+            if not self.is_labelled:
+                self.findings.preamble_was("thought")
+            self.is_labelled = True
+            self._order.takes("ACTION")
+        elif body.prose:
+            self.findings.tell("thought" if self.is_labelled else "preamble", body.prose)
+            body.prose = ""
 
     def _guarded(self, work: Callable[[], None], at: int) -> None:
         try:

@@ -131,6 +131,8 @@ class LabelFinder:
 
     def _label(self, found: re.Match[str]) -> Label | None:
         written = found["bracketed"] or found["label"]
+        if found["bracketed"] == "TOOL_CALLS":
+            return None  # a mark of Mistral's, not a label
         name = bare(re.sub(r"\d+", "", written))
         kind = self._kinds[name]
         if found["paper"] is not None and kind != "observation":
@@ -170,7 +172,7 @@ def _patterns(texts: tuple[str, ...], colon: str) -> tuple[str, str]:
         some(r" \t*_`", 0, 6),
     )
     role = sequence(words(_ROLES, some(" ", 1, 1)), some(":：", 1, 1), some(r" \t*_`", 0, 6))
-    ending = sequence(some(r" \t_\-#", 0, 3), some(r"\d", 0, 3), some(r" \t*_`~", 0, 8))
+    ending = sequence(some(r" \t_\-#", 0, 3), some(r"\d", 0, 3), some(r" \t*_`~✿", 0, 8))
     plain = sequence(
         captured("label", label),
         ending,

@@ -23,10 +23,11 @@ from reactext.reading.mending import UnmendableError
 from reactext.reading.names import resolve_exactly
 from reactext.reading.scanner import Scanner
 from reactext.reading.tracking import TooMuchError, Tracker
-from reactext.reading.written_calls import Reading, read_clean
+from reactext.reading.written_calls import Reading, read_clean, read_written
 
 _TRIES = 12
-_OPENING = re.compile(r"^[ \t>]*(?:(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[\w.+\-]{0,24})[ \t]*\r?\n\s{0,8})?(?=[\[{])", re.MULTILINE)
+_OPENING = re.compile(r"^[ \t>]*(?:(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[\w.+\-]{0,24})[ \t]*\r?\n\s{0,8})?(?:functools)?(?=[\[{])", re.MULTILINE)
+_FENCED = re.compile(r"```[ \t]*[\w.+\-]{0,24}[ \t]*\r?\n(?P<code>[^`]*)\n?```")
 _TOOL_FENCE = re.compile(r"^[ \t>]*```[ \t]*(?:tool_code|tool_call|tool_calls|tool|action|function_call)[ \t]*\r?\n(?P<code>[^`]*)", re.MULTILINE)
 _MIDLINE = re.compile(r"(?<![\w\"'`“‘/?&*])Action ?[:：][ \t]{0,4}(?P<name>[`*]{0,2}[^\s:：()\[\]{}\"'][^\n:：()\[\]{}\"']{0,80}?)(?=[ \t]{0,4}[(（\[]|[ \t`*.]{0,4}(?:\r?\n|Action[ _]?Input))")
 
@@ -60,9 +61,14 @@ def unlabelled_step(text: str, start: int, reading: Reading, step: int) -> Resor
         if drafts:
             return _resort(drafts, found.start(), end, "no action label", step)
     for fence in _TOOL_FENCE.finditer(text, start):
-        drafts = _lone_calls(fence["code"], reading)
+        drafts = [draft for line in fence["code"].split("\n") for draft in read_written(line, reading)]
+        drafts = [] if any(each.problem or each.needs_input for each in drafts) else drafts
         if drafts:
             return _resort(drafts, fence.start(), fence.end(), "native call", step)
+    if (fenced := _FENCED.fullmatch(text.strip())) is not None and reading.tools is not None:
+        drafts = _lone_calls(fenced["code"], reading)
+        if drafts:
+            return _resort(drafts, start, len(text), "no action label", step)
     line_start = _last_lines(text, start)
     drafts = _lone_calls(text[line_start:], reading) if reading.tools is not None else []
     return _resort(drafts, line_start, len(text), "no action label", step) if drafts else None

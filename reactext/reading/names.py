@@ -124,7 +124,7 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
 def _candidates(name: str) -> list[tuple[str, str]]:
     """The name, then without a remark in brackets, a number at its end, a namespace before it."""
     plain = re.split(r"\s*[(（\[]", name, maxsplit=1)[0]
-    unnumbered = re.sub(r":\d+$", "", plain)
+    unnumbered = re.sub(r":\d+$|\.call$", "", plain)
     found = [(name, "tool name"), (plain, "remark after the tool name"), (unnumbered, "tool name")]
     parts = re.split(r"\.|::|/|__(?=\w)|:(?=\w)", unnumbered)
     found += [(unnumbered[_offset(unnumbered, parts, index) :], "namespace") for index in range(1, len(parts))]

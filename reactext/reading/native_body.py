@@ -16,7 +16,7 @@ from reactext.reading.group import Findings
 from reactext.reading.inputs import loaded, read_input
 from reactext.reading.json_calls import read_json_calls
 from reactext.reading.mending import UnmendableError
-from reactext.reading.names import resolve
+from reactext.reading.names import resolve, resolve_exactly
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import Tracker
 from reactext.reading.values import Bare
@@ -45,10 +45,13 @@ class NativeBody:
         self._findings = findings
         self._start = start
         self._name = name
-        self._text: list[str] = [opened]
+        self._opened = opened
+        self._text: list[str] = []
         self._tracker = Tracker()
         self.over_at: int | None = None
         self._is_read = False
+        self.is_call = False
+        self.prose = ""
 
     @property
     def is_inside(self) -> bool:
@@ -71,17 +74,17 @@ class NativeBody:
         self._is_read = True
         text = "".join(self._text)
         if self._name:
-            drafts = [self._with_input(self._name, text)]
+            drafts = [with_input(self._name, text, self._reading)]
         else:
-            drafts = read_native(text, self._reading)
-        self._findings.repaired("native call")
+            is_opener = self._opened.startswith(("<function=", "<invoke"))
+            drafts = read_native(self._opened + text if is_opener else text, self._reading)
+        self.is_call = bool(drafts)
         if not drafts:
-            self._findings.fault("the native tool call cannot be read", self._start)
+            self.prose = (self._opened + text).rstrip()
+            return
+        self._findings.repaired("native call")
         for each in drafts:
             self._findings.add(replace(each, text=text), self._start)
-
-    def _with_input(self, name: str, text: str) -> Draft:
-        return with_input(name, text, self._reading)
 
 
 def with_input(name: str, text: str, reading: Reading) -> Draft:
@@ -92,7 +95,8 @@ def with_input(name: str, text: str, reading: Reading) -> Draft:
 
 
 def read_native(text: str, reading: Reading) -> list[Draft]:
-    """Return the calls between two marks, in whatever form they are."""
+    """Return the calls between two marks, in whatever form they are; none where there is none."""
+    text = text.replace("<escape>", '"')
     if _FUNCTION.search(text):
         return _functions(text, reading)
     if "<arg_key>" in text:
@@ -105,6 +109,8 @@ def read_native(text: str, reading: Reading) -> list[Draft]:
         return [with_input(named["name"], stripped[named.end() :].rstrip("` \n"), reading)]
     if stripped[:1] in ("{", "["):
         return _json(stripped, reading)
+    if "(" not in stripped and (reading.tools is None or resolve_exactly(stripped, reading.tools) is None):
+        return []
     drafts = []
     for part in stripped.split("\n") if "\n" in stripped and "(" not in stripped else [stripped]:
         drafts += read_written(part, reading)

@@ -151,6 +151,7 @@ class Scanner:
                 return MORE
             moved = replace(mark, start=self._base + stop, end=self._base + mark.end)
             if self._listener.on_mark(moved):
+                self._at_line_start = mark.kind != "end"
                 return mark.end
             return self._passed(here, mark.end)
 
