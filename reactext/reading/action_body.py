@@ -65,7 +65,7 @@ class ActionBody:
 
     def label_inside(self, start: int) -> None:
         """Note that a label stands where something is open: if it never closes, it counts."""
-        if self._cut is None and not self._tracker.in_string:
+        if self._cut is None and (not self._tracker.in_string or self._tracker.may_have_ended):
             self._cut = (self._length + self._tracker.held, start)
 
     def fence(self, fence: Fence) -> bool:
@@ -274,10 +274,12 @@ class ActionBody:
         for part in self._tracker.feed("", final=True):
             self._part(part)
         if self._tracker.depth and self._cut is not None:
-            length, self.over_at = self._cut
+            length, label_at = self._cut
             self._item = ["".join(self._item)[:length]]
-        elif self._tracker.depth or self._tracker.in_string:
-            self._breaks_off = True
+            self._item_ends()
+            self.over_at = label_at
+            return
+        self._breaks_off = bool(self._tracker.depth) or self._tracker.in_string
         self._item_ends()
 
     @property

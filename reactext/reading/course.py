@@ -49,6 +49,7 @@ class Course:
         self.over_at: int | None = None
         self.visible_from = 0
         self.orphan_input: int | None = None
+        self.invented_at: int | None = None
         self._thinking: Told | None = None
         self._thinking_from = 0
         self._thinking_ends: tuple[str, ...] = ()
@@ -155,8 +156,9 @@ class Course:
         if label.kind == "action":
             return ActionBody(self.reading, self.findings, label.end)
         if label.kind == "action_input":
-            assert isinstance(self._body, ActionBody)
-            draft, self._body.pending = self._body.pending, None
+            draft = None
+            if isinstance(self._body, ActionBody):
+                draft, self._body.pending = self._body.pending, None
             return InputBody(draft or _NAMELESS, self.findings, label.end)
         if label.kind == "answer":
             return AnswerBody(self.reading, self.findings, label.end, label, wraps=self._wraps)
@@ -215,7 +217,7 @@ class Course:
         if self.findings.actions or self.findings.problem:
             self._over(label.start)
         elif label.kind == "observation":
-            self.findings.fault("the observation is written by the engine, not by you", label.start)
+            self.invented_at = label.start
             self._over(label.start)
         elif label.kind == "action_input":
             self.orphan_input = label.start

@@ -16,7 +16,7 @@ from reactext.reading.mending import Mended, UnmendableError, mend
 from reactext.reading.names import is_none
 from reactext.reading.strings import CLOSING, decoded
 from reactext.reading.tracking import Tracker
-from reactext.reading.values import Bare, Pairs, strict_json
+from reactext.reading.values import Bare, Expression, Pairs, strict_json
 from reactext.tools import folded
 
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})(?:[ \t]*[\w+.#\-]{0,24}[ \t\r]*\n)?")
@@ -161,7 +161,7 @@ def _listed(text: str, draft: Draft) -> Draft | None:
 def _list_value(value: Any, draft: Draft) -> Draft | None:
     if not isinstance(value, list) or draft.tool is None:
         return None
-    if only_parameter(draft.tool) is not None and any(isinstance(each, Bare) for each in value):
+    if only_parameter(draft.tool) is not None and any(isinstance(each, Bare | Expression) for each in value):
         return None
     return bound_list(draft.repaired("brackets"), value)
 

@@ -28,6 +28,7 @@ from reactext.reading.written_calls import Reading, read_clean, read_written
 _TRIES = 12
 _OPENING = re.compile(r"^[ \t>]*(?:(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[\w.+\-]{0,24})[ \t]*\r?\n\s{0,8})?(?:functools)?(?=[\[{])", re.MULTILINE)
 _FENCED = re.compile(r"```[ \t]*[\w.+\-]{0,24}[ \t]*\r?\n(?P<code>[^`]*)\n?```")
+_FENCE_LINE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 _TOOL_FENCE = re.compile(r"^[ \t>]*```[ \t]*(?:tool_code|tool_call|tool_calls|tool|action|function_call)[ \t]*\r?\n(?P<code>[^`]*)", re.MULTILINE)
 _MIDLINE = re.compile(r"(?<![\w\"'`“‘/?&*])Action ?[:：][ \t]{0,4}(?P<name>[`*]{0,2}[^\s:：()\[\]{}\"'][^\n:：()\[\]{}\"']{0,80}?)(?=[ \t]{0,4}[(（\[]|[ \t`*.]{0,4}(?:\r?\n|Action[ _]?Input))")
 
@@ -140,6 +141,8 @@ def _lone_calls(text: str, reading: Reading) -> list[Draft]:
         for each in line.split(" || "):
             if not each.strip("` "):
                 continue
+            if each.lstrip().startswith(("{", "[")):
+                return []
             found = read_clean(each, reading)
             if not found:
                 return []
@@ -157,10 +160,13 @@ def _resort(drafts: list[Draft], start: int, end: int, repair: str, step: int) -
 def midline_step(text: str, start: int, end: int, reading: Reading, finder: LabelFinder, step: int) -> Resort | None:
     """Return the step whose labels stand in mid-line, outside of quotes."""
     tries = 0
+    fenced = _fenced_spans(text, start, end)
     for found in _MIDLINE.finditer(text, start, end):
         if tries >= _TRIES:
             return None
         if not _is_known(found["name"], reading) or _is_quoted(text, found.start()):
+            continue
+        if any(opening <= found.start() < closing for opening, closing in fenced):
             continue
         tries += 1
         course = read_part(text[found.start() : end], reading, finder, step, midline=True)
@@ -168,6 +174,13 @@ def midline_step(text: str, start: int, end: int, reading: Reading, finder: Labe
             length = course.over_at if course.over_at is not None else end - found.start()
             return Resort(course.findings, found.start(), found.start() + length, "label in mid-line")
     return None
+
+
+def _fenced_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return from where to where code fences go; one that never closes goes to the end."""
+    marks = [each.start() for each in _FENCE_LINE.finditer(text, start, end)][:400]
+    marks += [end] if len(marks) % 2 else []
+    return list(zip(marks[::2], marks[1::2], strict=True))
 
 
 def _is_known(name: str, reading: Reading) -> bool:

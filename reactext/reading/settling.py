@@ -142,6 +142,8 @@ def _missing(course: Course, given: Settlement) -> tuple[str, int]:
     end = len(text.rstrip())
     if not text.strip():
         return "the text is empty", 0
+    if course.invented_at is not None:
+        return "the observation is written by the engine, not by you", course.invented_at
     if course.thinking_from is not None:
         return "the reasoning does not end, and holds no complete step", end
     if course.orphan_input is not None:
