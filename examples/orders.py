@@ -1,4 +1,4 @@
-"""Answer a customer from an order book and a parcel tracker.
+"""Answer a customer from an order book and the logistics behind it.
 
 python examples/orders.py                      # the embedded model
 python examples/orders.py ollama:qwen2.5:7b    # a model of yours
@@ -14,29 +14,29 @@ from reactext import Engine, tool
 TASK = "Where is my order A1001, and when does it arrive?"
 
 ORDERS = {
-    "A1001": "keyboard, shipped, parcel SF778",
-    "A1002": "monitor, paid, not shipped yet",
-    "A1003": "headset, shipped, parcel YT312",
+    "A1001": "keyboard, 320 yuan, shipped",
+    "A1002": "monitor, 1480 yuan, paid, not shipped yet",
+    "A1003": "headset, 260 yuan, shipped",
 }
 PARCELS = {
-    "SF778": "in Hangzhou, arrives 14 March",
-    "YT312": "delivered on 9 March",
+    "A1001": "in Hangzhou, arrives on 14 March",
+    "A1003": "delivered on 9 March",
 }
 
 
 @tool(idempotent=True)
 def get_order(order_id: str) -> str:
-    """The item, the state and the parcel number of an order."""
+    """What was ordered, its price, and whether it is paid and shipped."""
     return ORDERS.get(order_id.upper(), f"no order {order_id}; the orders are {', '.join(ORDERS)}")
 
 
 @tool(idempotent=True)
-def track_parcel(parcel: str) -> str:
-    """Where a parcel is, by its parcel number."""
-    return PARCELS.get(parcel.upper(), f"no parcel {parcel}")
+def track_order(order_id: str) -> str:
+    """Where the parcel of an order is, and when it arrives."""
+    return PARCELS.get(order_id.upper(), f"nothing was shipped for {order_id}")
 
 
-TOOLS = [get_order, track_parcel]
+TOOLS = [get_order, track_order]
 
 
 def main() -> None:

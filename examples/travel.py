@@ -106,12 +106,12 @@ def main() -> None:
     with engine.stream(TASK) as run:
         for event in run:
             match event:
-                case reactext.TextDelta(kind="thought" | "answer", text=text):
-                    print(text, end="", flush=True)
                 case reactext.Action(text=text):
-                    print(f"\n  → {text}")
+                    print(f"→ {text}", flush=True)
                 case reactext.Observation(text=text, seconds=seconds):
-                    print(f"  ← {text}  ({seconds:.2f} s)")
+                    print(f"← {text}  ({seconds:.2f} s)", flush=True)
+                case reactext.TextDelta(kind="answer", text=text):
+                    print(text, end="", flush=True)
     print(f"\n{run.context.status}, {len(run.context.steps)} steps")
 
 

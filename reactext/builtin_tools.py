@@ -11,7 +11,11 @@ from reactext.arithmetic import evaluate
 from reactext.tools import Tool, tool
 
 
-@tool(example='calculator(expression="12 * 7 + 5")', idempotent=True)
+@tool(
+    example='calculator(expression="12 * 7 + 5")',
+    example_result="89",
+    idempotent=True,
+)
 def calculator(expression: str) -> str:
     """Calculates an arithmetic expression."""
     return evaluate(expression)

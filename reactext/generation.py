@@ -160,6 +160,7 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
             yield from _eagerly(state, reader.feed(heard.hear(piece)))
             if reader.done:
                 break
+            state.raise_if_cancelled()
     finally:
         _close(pieces)
     state.raise_if_cancelled()

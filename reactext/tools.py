@@ -47,6 +47,7 @@ class ToolOptions(TypedDict, total=False):
     name: str
     description: str
     example: str | None
+    example_result: str | None
     timeout: float | None
     sequential: bool
     idempotent: bool
@@ -65,6 +66,7 @@ class Tool:
     It is still called like the function. Two tools are equal only if they are the same one.
 
     - ``example``: one right call, as the model should write it; made from the types if not given
+    - ``example_result``: what that call gives; with it, an only tool is its own worked example
     - ``timeout``: seconds for one call; None is the engine's limit, ``math.inf`` is no limit
     - ``sequential``: never runs beside another call of its turn
     - ``idempotent``: calling again with the same arguments changes nothing and gives the same;
@@ -82,6 +84,7 @@ class Tool:
     parameters: tuple[Parameter, ...]
     function: Callable[..., Any]
     example: str | None = None
+    example_result: str | None = None
     timeout: float | None = None
     sequential: bool = False
     idempotent: bool = False

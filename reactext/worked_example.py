@@ -1,7 +1,8 @@
 """The worked example of the prompt, which small models copy, so that it matters more than the rest.
 
 With several tools it is a neutral pair of look-ups by a tool that is not registered: an addition
-in it makes models add, a comparison makes them compare. With one tool it is made of that tool.
+in it makes models add, a comparison makes them compare. An only tool that says what its own example
+gives is the example; one without a result is not, since models copy the words that stand for it.
 """
 
 from __future__ import annotations
@@ -63,28 +64,28 @@ _ONE_CALL = {
 def example_for(toolbox: Toolbox, language: str, *, parallel: bool) -> Example:
     """Return the example that fits these tools; languages without one of their own get English."""
     tools = list(toolbox)
-    if len(tools) == 1:
-        return _of_tool(tools[0], language)
+    if len(tools) == 1 and tools[0].example is not None and tools[0].example_result is not None:
+        return _of_tool(tools[0], tools[0].example_result, language)
     table = _NEUTRAL if parallel else _ONE_CALL
     return table.get(language, table["en"])
 
 
-def _of_tool(tool: Tool, language: str) -> Example:
+def _of_tool(tool: Tool, result: str, language: str) -> Example:
     call = example_call(tool)
     if language == "zh":
         return Example(
-            question=f"用 {tool.name} 能得到什么？",
+            question=f"{call} 得到什么？",
             thought=f"我调用 {tool.name}。",
             action=call,
-            observation="结果",
+            observation=result,
             conclusion="我知道答案了。",
-            answer="用结果回答。",
+            answer=result,
         )
     return Example(
-        question=f"What does {tool.name} give?",
+        question=f"What does {call} give?",
         thought=f"I call {tool.name}.",
         action=call,
-        observation="the result",
+        observation=result,
         conclusion="I know the answer.",
-        answer="the result, in words",
+        answer=result,
     )

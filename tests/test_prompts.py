@@ -80,12 +80,14 @@ def test_without_tools_none_are_spoken_of() -> None:
 
 
 def test_one_tool_is_its_own_example() -> None:
-    @tool(example='add(left="2", right="3")')
+    @tool(example='add(left="2", right="3")', example_result="5")
     def add(left: str, right: str) -> str:
         """Add."""
         return ""
 
-    assert 'Action: add(left="2", right="3")\n' in head(Prompts(), toolbox=Toolbox([add]))
+    made = head(Prompts(), toolbox=Toolbox([add]))
+    assert 'Action: add(left="2", right="3")\nObservation: 5\n' in made
+    assert "Oslo" not in made
 
 
 def test_several_tools_get_a_neutral_example() -> None:
