@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from reactext.reading.binding import Draft, only_parameter
+from reactext.reading.binding import Draft
 from reactext.reading.group import Findings
-from reactext.reading.inputs import raw, read_input
+from reactext.reading.inputs import read_input
 from reactext.reading.names import is_none, resolve_exactly, says_answer_follows, undressed
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import Part, Tracker
@@ -171,6 +171,7 @@ class ActionBody:
         if len(bar) == 1:
             self._findings.repaired("single bar")
         self._item_ends()
+        self.settle()
         self._is_between, self._is_due = False, True
         self._item_start = self._position
 
@@ -312,8 +313,10 @@ class ActionBody:
 
 
 def _without_input(draft: Draft) -> Draft:
-    if draft.after_name and draft.tool is not None and only_parameter(draft.tool) is not None:
-        return raw(draft.after_name, draft).repaired("argument after the tool name")
+    if draft.after_name:
+        return read_input(draft.after_name, draft).repaired("argument after the tool name")
+    if "(" in draft.text or "（" in draft.text:
+        return draft
     if draft.problem or draft.is_answer or draft.tool is None:
         return draft
     required = [each.name for each in draft.tool.parameters if each.required]

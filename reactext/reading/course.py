@@ -221,6 +221,7 @@ class Course:
             self._over(label.start)
         elif label.kind == "action_input":
             self.orphan_input = label.start
+            self.is_labelled = True
             self._body = Skip()
         else:
             return False

@@ -188,8 +188,8 @@ class InputBody:
             self._findings.repaired("text after the arguments")
             self.over_at = self._again_at
             return
-        if not self._draft.problem:
-            draft = read_input(text, self._draft)
+        if not self._draft.problem or "(" in self._draft.text:
+            draft = read_input(text, replace(self._draft, kwargs={}, problem=""))
             self._findings.add(replace(draft, text=f"{self._draft.text}\n{text.strip()}"), self._start)
         else:
             self._findings.add(self._draft, self._start)

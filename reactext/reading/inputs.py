@@ -39,6 +39,8 @@ def read_input(text: str, draft: Draft) -> Draft:
 def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
     stripped, repairs = _unfenced(text)
     draft = draft.repaired(*repairs)
+    if not stripped and _needs_arguments(draft):
+        return replace(draft, problem=f"{draft.name} was given no arguments")
     if not stripped or is_none(stripped) and len(stripped) < 12:
         return draft
     if stripped[0] in "{｛":
@@ -51,6 +53,10 @@ def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
         if (done := attempt(stripped, draft)) is not None:
             return done
     return raw(_without_tail(_without_remark(stripped)), draft)
+
+
+def _needs_arguments(draft: Draft) -> bool:
+    return draft.tool is not None and any(each.required for each in draft.tool.parameters)
 
 
 def raw(text: str, draft: Draft) -> Draft:
@@ -120,6 +126,8 @@ def _object_text(text: str, draft: Draft) -> Draft:
     except GrammarError:
         return _raw_code(text, draft, "")
     repairs = mended.repairs if mended is not None else ()
+    if value == {} and not is_closed and _needs_arguments(draft):
+        return replace(draft, problem=f"the arguments of {draft.name} break off")
     if not isinstance(value, dict):
         return _raw_code(text, draft, "") if isinstance(value, Bare | list) else draft
     rest = text[len(whole) :].strip(" \t\r\n`.;,。；，}")

@@ -25,6 +25,7 @@ _PREFIX = re.compile(r"(?<![\w\"])([rRbBuUfF]{1,2})\Z")
 
 
 _COLON = re.compile(r"[ \t\r\n]{0,100}[:：]")
+_PATH_END = re.compile(r"[A-Za-z]:\\[^\"']*\\[\"'](?=[)\]}\s]*\Z)")
 _STRING_OR_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|\s+')
 _STRING_OR_EDGE = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|(?<=") ?(\+) ?(?=")| ?,((?: ?,)+) ?| ?([,=:()\[\]{}]) ?')
 
@@ -249,6 +250,9 @@ class _Mender:
         return self._cut(start)
 
     def _cut(self, start: int) -> tuple[int, int]:
+        path = _PATH_END.match(self.text, start)
+        if path is not None:
+            return path.end() - 1, path.end()
         self.cut_in_string = True
         self._repaired("missing quote")
         return len(self.text), len(self.text)

@@ -25,7 +25,7 @@ _ANSWERS = {
 }  # fmt: skip
 _PLACEHOLDER = re.compile(
     r"[<\[{(＜【].*(?:\s|of|one|tool|工具|名称).*[>\])}＞】]\Z"
-    r"|the action to take\b.*|tool[ _]name\Z|action[ _]name\Z|name of (?:a|the) tool\b.*|\.\.\.\Z|…\Z",
+    r"|the action to take\b.*|tool[ _]name\Z|action[ _]name\Z|(?:name of )?(?:a|the|your)[ _]tool\b.*|your[ _]action\Z|\$?[A-Z_]*TOOL_?NAME[A-Z_]*\Z|工具名称?\Z|\.\.\.\Z|…\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _WORD = re.compile(r"[\w.\-]+")
@@ -110,6 +110,8 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
         return _unknown(name, written)
     for candidate, repair in _candidates(name):
         tool = resolve_exactly(candidate, tools)
+        if repair == "namespace" and _names_a_tool(name[: -len(candidate)], tools):
+            break
         if tool is not None:
             return Named(tool.name, tool, repair if tool.name != text else "")
     found = _in_phrase(name[:_LONGEST], tools)
@@ -121,25 +123,23 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
     return _unknown(name, written)
 
 
+def _names_a_tool(prefix: str, tools: Toolbox) -> bool:
+    """Whether what seems to be a namespace is a tool of its own: two are named."""
+    return resolve_exactly(prefix.strip("./:_"), tools) is not None
+
+
 def _candidates(name: str) -> list[tuple[str, str]]:
     """The name, then without a remark in brackets, a number at its end, a namespace before it."""
     plain = re.split(r"\s*[(（\[]", name, maxsplit=1)[0]
     unnumbered = re.sub(r":\d+$|\.call$", "", plain)
     found = [(name, "tool name"), (plain, "remark after the tool name"), (unnumbered, "tool name")]
     parts = re.split(r"\.|::|/|__(?=\w)|:(?=\w)", unnumbered)
-    found += [(unnumbered[_offset(unnumbered, parts, index) :], "namespace") for index in range(1, len(parts))]
-    return found
-
-
-def _offset(name: str, parts: list[str], index: int) -> int:
-    return len(name) - len(name[_ends(name, parts, index) :])
-
-
-def _ends(name: str, parts: list[str], index: int) -> int:
     position = 0
-    for each in parts[:index]:
-        position = name.index(each, position) + len(each)
-    return name.index(parts[index], position)
+    for each in parts[:-1]:
+        position = unnumbered.index(each, position) + len(each)
+        rest = re.sub(r"^(?:\.|::|/|__|:)", "", unnumbered[position:])
+        found.append((rest, "namespace"))
+    return found
 
 
 def _unknown(name: str, written: str) -> Named:

@@ -30,6 +30,9 @@ _PLACEHOLDER = re.compile(
 )
 
 
+_ECHOED_ROLE = re.compile(r"\A(?:assistant|ai|助手)[ \t]*[:：]\s*", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """What `settled` needs to know besides the course itself."""
@@ -103,7 +106,7 @@ def _resort(course: Course, given: Settlement) -> None:
     elif seems_labelled(visible, course.reading):
         findings.fault("the labels of the action cannot be read", course.visible_from)
     elif not course.is_labelled and not given.has_cue and not course.is_echo:
-        answer = visible.strip()
+        answer = _ECHOED_ROLE.sub("", visible.strip())
         findings.answer = answer
         findings.tell("answer", answer)
 

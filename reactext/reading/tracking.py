@@ -170,6 +170,8 @@ class Tracker:
         after_blank = self._tail[-1:].isspace()
         between_values = not self._stack or self._solid in ",，([{\"'”’)]}"
         is_line = two == "//" or (two[0] == "#" and (not self._stack or two[1:].isspace()))
+        if not self._solid:
+            return here + 1, None
         if two == "/*":
             self._comment_end = "*/"
         elif is_line and after_blank and between_values:

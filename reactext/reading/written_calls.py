@@ -40,8 +40,9 @@ _NAME = re.compile(r"(?P<name>[^()\[\]{}（）【】［］｛｝\n\"“”=]{1,1
 _CALL_AHEAD = re.compile(r"\s*[^\W\d][\w.]{0,80}\(")
 _PRINT = re.compile(r"(?:print|str|repr)[ \t]*[(（][ \t]*(?=[\w.]+[ \t]*[(（])")
 _VARIABLE = re.compile(
-    r"[a-z]\w*_\w+\Z|[^\W\d]\w*\.[a-z_]\w*(?:\.\w+)*\Z"
-    r"|(?:x|y|z|data|result|results|output|response|value|res|ret|obs|observation|previous_?\w*|last_?\w*)\d*\Z"
+    r"[a-z]\w*_\w+\Z"
+    r"|(?:x|y|z|data|results?|output|response|value|res|ret|obs|observation|previous_?\w*|last_?\w*)\d*"
+    r"(?:\.\w+)*\Z"
 )
 JOINT = re.compile(r"[ \t`]*(?:[;；,，、&+]|&&|and then|and|then|和|以及|并且)[ \t`]*(?=[^\W\d]|\{)", re.IGNORECASE)
 """What joins two calls besides the separator, where both are calls."""
@@ -221,6 +222,10 @@ def _paper(name: str, bracketed: str, text: str, reading: Reading) -> Draft:
     draft = Draft(resolved.name, resolved.tool, text=text, problem=resolved.problem).repaired(resolved.repair)
     if resolved.problem:
         return draft
+    if resolved.tool is None and (phrase := resolve(text, reading.tools)).problem and "names" in phrase.problem:
+        return replace(draft, problem=phrase.problem)
+    if not inner.strip() and rest is None:
+        return _empty_call(draft, is_closed=False)
     return replace(read_input(inner, draft), text=text).repaired("square brackets")
 
 
@@ -260,6 +265,9 @@ def _call(name: str, text: str, opening: int, reading: Reading) -> Draft:
     whole = text[: len(text) - len(rest)]
     if inner.lstrip().startswith("**{"):
         whole = whole.replace("**", "", 1)
+    is_closed = whole[-1:] in (")", "）", "]", "}")
+    if not inner.strip():
+        return _empty_call(draft, is_closed=is_closed)
     try:
         mended = mend(whole)
         if mended.cut_in_string:
@@ -271,6 +279,13 @@ def _call(name: str, text: str, opening: int, reading: Reading) -> Draft:
     if rest.strip(_TRAILER):
         repairs.append("text after the call")
     return _bound(call, inner, whole, draft.repaired(*repairs), reading)
+
+
+def _empty_call(draft: Draft, *, is_closed: bool) -> Draft:
+    """A call without arguments; where some are needed, they may come as an input."""
+    if not is_closed and draft.tool is not None and draft.tool.parameters:
+        return replace(draft, problem=f"the call of {draft.name} breaks off before its arguments")
+    return replace(draft, needs_input=True)
 
 
 def _read(text: str, reading: Reading) -> Call:
@@ -301,12 +316,15 @@ def _bound(call: Call, inner: str, text: str, draft: Draft, reading: Reading) ->
     args, kwargs = list(call.args), dict(call.kwargs)
     variable = next((each for each in [*args, *kwargs.values()] if _is_variable(each, draft)), None)
     if variable is not None and expression_in([*args, *kwargs.values()]) is None:
-        return bound(draft, (Expression("variable", str(variable)),), {})
+        return replace(bound(draft, (Expression("variable", str(variable)),), {}), needs_input=True)
     one = only_parameter(draft.tool)
     if one is not None and draft.tool is not None:
         is_only = len(draft.tool.parameters) == 1
         if args and all(isinstance(each, Bare) for each in args) and not kwargs and (is_only or len(args) == 1):
             return raw(inner.strip(), draft) if not _is_literal(args) else bound(draft, args, {})
+        is_labelled_text = "=" not in inner and not set(kwargs) & {one.name}
+        if is_only and not args and is_labelled_text and all(isinstance(each, Bare) for each in kwargs.values()):
+            return raw(inner.strip(), draft)
         if is_only and _is_code([*args, *kwargs.values()], reading):
             return _raw_arguments(inner, text, draft, "")
         if is_only and _is_prose(args, kwargs, one.name):
@@ -353,6 +371,8 @@ def _raw_arguments(inner: str, whole: str, draft: Draft, reason: str) -> Draft:
     if not reason and draft.tool is not None and (one := only_parameter(draft.tool)) is not None:
         keyed = re.match(rf"\s*{re.escape(one.name)}\s*[=:：＝]\s*", inner)
         value = inner[keyed.end() :] if keyed else inner
+        if len(draft.tool.parameters) > 1 and re.search(r"[\"'“=]", inner):
+            return replace(draft, problem=f"the arguments of {draft.name} cannot be read")
         is_nested = _calls_a_tool(value, draft)
         if value.strip() and not is_nested:
             return raw(value.strip(), draft)
@@ -385,8 +405,11 @@ def _name_alone(text: str, reading: Reading) -> Draft:
     if after is not None and reading.tools is not None:
         tool = resolve_exactly(after["name"].strip(" `*"), reading.tools)
         if tool is not None:
-            draft = Draft(tool.name, tool, text=text).repaired("argument after the tool name")
-            return replace(read_input(after["rest"], draft), text=text)
+            draft = Draft(tool.name, tool, text=text)
+            if after["rest"][0] not in "{[\"“｛":
+                return replace(draft, needs_input=True, after_name=after["rest"].strip())
+            done = read_input(after["rest"], draft.repaired("argument after the tool name"))
+            return replace(done, text=text)
     if (spaced := _spaced(text, reading)) is not None:
         return spaced
     resolved = resolve(text, reading.tools)
