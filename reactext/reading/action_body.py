@@ -10,13 +10,13 @@ import re
 from dataclasses import replace
 
 from reactext.reading.binding import Draft
-from reactext.reading.group import Findings
+from reactext.reading.findings import Findings
 from reactext.reading.inputs import read_input
 from reactext.reading.names import is_none, resolve_exactly, says_answer_follows, undressed
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import Part, Tracker
 from reactext.reading.values import strict_json
-from reactext.reading.written_calls import JOINT, Reading, read_clean, read_written
+from reactext.reading.written_calls import JOINT, Known, read_clean, read_written
 
 _CALL = re.compile(
     r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、])[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
@@ -28,8 +28,8 @@ _ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
 class ActionBody:
     """The calls of one action label; ``pending`` is a name whose input is still to come."""
 
-    def __init__(self, reading: Reading, findings: Findings, start: int) -> None:
-        self._reading = reading
+    def __init__(self, known: Known, findings: Findings, start: int) -> None:
+        self._known = known
         self._findings = findings
         self._tracker = Tracker()
         self._item: list[str] = []
@@ -130,7 +130,7 @@ class ActionBody:
             return
         if self._is_between and not self._is_due and not self._looks_like_call(text):
             return
-        drafts = read_clean(text, self._reading)
+        drafts = read_clean(text, self._known)
         for each in drafts:
             self._add(each)
         self._is_read = bool(drafts)
@@ -210,7 +210,7 @@ class ActionBody:
             self.says_none = True
             return
         for part in self._unclosed_parts(text) if self._tracker.depth else [text]:
-            for each in read_written(part, self._reading):
+            for each in read_written(part, self._known):
                 self._drafted(each)
 
     def _unclosed_parts(self, text: str) -> list[str]:
@@ -235,7 +235,7 @@ class ActionBody:
             self.pending = None
             return False
         name = undressed(text)
-        is_known = self._reading.tools is not None and resolve_exactly(name, self._reading.tools) is not None
+        is_known = self._known.tools is not None and resolve_exactly(name, self._known.tools) is not None
         if is_known or self._looks_like_call(text):
             self._add(self.pending)
             self.pending = None
@@ -264,9 +264,9 @@ class ActionBody:
         call = _CALL.match(text)
         if call is None:
             return False
-        if self._reading.tools is None:
+        if self._known.tools is None:
             return " " not in call["name"].strip()
-        return resolve_exactly(undressed(call["name"]), self._reading.tools) is not None
+        return resolve_exactly(undressed(call["name"]), self._known.tools) is not None
 
     def finish(self) -> None:
         """Read the last call, also where its closers are missing."""

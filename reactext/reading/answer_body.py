@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from reactext.protocol import bare
 from reactext.reading.bodies import Told
-from reactext.reading.group import Findings
+from reactext.reading.findings import Findings
 from reactext.reading.labels import Label
 from reactext.reading.names import is_none, resolve, resolve_exactly, undressed
 from reactext.reading.scanner import Fence
-from reactext.reading.written_calls import Reading
+from reactext.reading.written_calls import Known
 
 _SURE_ENDS = ("thought", "observation")
 
@@ -20,8 +20,8 @@ _SURE_ENDS = ("thought", "observation")
 class AnswerBody:
     """The text of an answer; ``over_at`` is where it ended, if it did before the text."""
 
-    def __init__(self, reading: Reading, findings: Findings, start: int, label: Label | None, *, wraps: bool = False) -> None:
-        self._reading = reading
+    def __init__(self, known: Known, findings: Findings, start: int, label: Label | None, *, wraps: bool = False) -> None:
+        self._known = known
         self._findings = findings
         self._told = Told(findings, "answer")
         self._label = label
@@ -111,9 +111,9 @@ class AnswerBody:
         """Keep holding a line that names a tool: it is an action, written after the answer."""
         first = "".join(self._held).split("\n", 1)[0].partition(":")[2] or "".join(self._held).partition("：")[2]
         name = undressed(first.strip().split("(")[0])
-        if is_none(name) or (self._reading.tools is not None and resolve_exactly(name, self._reading.tools)):
+        if is_none(name) or (self._known.tools is not None and resolve_exactly(name, self._known.tools)):
             self._end_at(self._held_at)
-        elif self._reading.tools is None and "(" in first and resolve(name, None).name:
+        elif self._known.tools is None and "(" in first and resolve(name, None).name:
             self._end_at(self._held_at)
         elif self._held_lines > 1:
             self._release()

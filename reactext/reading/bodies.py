@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from reactext.reading.group import Findings
+from reactext.reading.findings import Findings
 from reactext.reading.scanner import Fence
 
 

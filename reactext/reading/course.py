@@ -10,14 +10,14 @@ from reactext.reading.action_body import ActionBody
 from reactext.reading.answer_body import AnswerBody
 from reactext.reading.binding import Draft
 from reactext.reading.bodies import AfterCalls, Body, NoneBody, Prose, Skip, Told
-from reactext.reading.group import Findings
+from reactext.reading.findings import Findings
 from reactext.reading.input_body import InputBody
 from reactext.reading.labels import Label, LabelFinder
 from reactext.reading.marks import NATIVE_ENDS, Mark
 from reactext.reading.native_body import NativeBody
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import TooMuchError
-from reactext.reading.written_calls import Reading
+from reactext.reading.written_calls import Known
 
 _TOKENS = {
     "question": "QUESTION", "thought": "THOUGHT", "action": "ACTION", "action_input": "INPUT",
@@ -37,9 +37,9 @@ class Course:
     """
 
     def __init__(
-        self, reading: Reading, finder: LabelFinder, findings: Findings, stop: Callable[[], None]
+        self, known: Known, finder: LabelFinder, findings: Findings, stop: Callable[[], None]
     ) -> None:
-        self.reading = reading
+        self.known = known
         self.findings = findings
         self._finder = finder
         self._stop = stop
@@ -72,9 +72,9 @@ class Course:
         self._order.takes(_TOKENS[kind])
         bodies: dict[str, Callable[[], Body]] = {
             "thought": lambda: Prose(Told(self.findings, "thought")),
-            "action": lambda: ActionBody(self.reading, self.findings, 0),
+            "action": lambda: ActionBody(self.known, self.findings, 0),
             "action_input": lambda: InputBody(draft or _NAMELESS, self.findings, 0),
-            "answer": lambda: AnswerBody(self.reading, self.findings, 0, None),
+            "answer": lambda: AnswerBody(self.known, self.findings, 0, None),
         }
         self._body = bodies.get(kind, Skip)()
 
@@ -154,14 +154,14 @@ class Course:
             joint = "\n" if self.findings.has_told("thought") else ""
             return Prose(Told(self.findings, "thought", joint))
         if label.kind == "action":
-            return ActionBody(self.reading, self.findings, label.end)
+            return ActionBody(self.known, self.findings, label.end)
         if label.kind == "action_input":
             draft = None
             if isinstance(self._body, ActionBody):
                 draft, self._body.pending = self._body.pending, None
             return InputBody(draft or _NAMELESS, self.findings, label.end)
         if label.kind == "answer":
-            return AnswerBody(self.reading, self.findings, label.end, label, wraps=self._wraps)
+            return AnswerBody(self.known, self.findings, label.end, label, wraps=self._wraps)
         return Skip()
 
     def _prose_told(self) -> Told:
@@ -391,7 +391,7 @@ class Course:
             return False
         self._finish_body(mark.start)
         self._native = mark.name
-        self._body = NativeBody(self.reading, self.findings, mark.start, opened=mark.text)
+        self._body = NativeBody(self.known, self.findings, mark.start, opened=mark.text)
         return True
 
     def _channel(self, mark: Mark) -> bool:
@@ -404,10 +404,10 @@ class Course:
         self.is_labelled = self._has_text = True
         if target:
             self._native = "harmony"
-            self._body = NativeBody(self.reading, self.findings, mark.start, name=target)
+            self._body = NativeBody(self.known, self.findings, mark.start, name=target)
         elif kind == "final":
             self._order.takes("ANSWER")
-            self._body = AnswerBody(self.reading, self.findings, mark.end, None)
+            self._body = AnswerBody(self.known, self.findings, mark.end, None)
         elif kind == "analysis":
             self.open_thinking("end", "call", "return", at=mark.end)
         else:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from reactext.reading.binding import Draft
-from reactext.reading.group import Findings
+from reactext.reading.findings import Findings
 from reactext.reading.inputs import read_input
 from reactext.reading.scanner import Fence
 from reactext.reading.strings import CLOSING
@@ -31,7 +31,7 @@ class InputBody:
         self._mode = "head"
         self._tracker = Tracker()
         self._quote = ""
-        self._is_more = False
+        self._is_more = self._has_remark = False
         self._again_at = start
         self._is_escaped = self._is_read = False
         self._line_at: int | None = None
@@ -153,15 +153,19 @@ class InputBody:
     def _after(self, text: str, start: int) -> None:
         """Text after an input that is complete: another one, a remark, or below it the end."""
         more = text.lstrip(" \t\r\n|｜,;")
-        if more.startswith("{") and self._draft.tool is not None and self.over_at is None:
+        if more.startswith("{") and self._can_come_again():
             self._begin_again(more, start + len(text) - len(more))
             return
+        self._has_remark = self._has_remark or bool(more)
         if text.strip(" \t\r\n`*.;,。；，}"):
             self._findings.repaired("text after the arguments")
             if self._line_at is not None and self.over_at is None:
                 self.over_at = self._line_at
         if text.endswith("\n"):
             self._line_at = start + len(text)
+
+    def _can_come_again(self) -> bool:
+        return self._draft.tool is not None and self.over_at is None and not self._has_remark
 
     def _begin_again(self, text: str, start: int) -> None:
         """Another object after the first is another call of the tool, if it can be one."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from reactext.grammar import GrammarError
 from reactext.reading.binding import Draft
 from reactext.reading.course import Course
-from reactext.reading.group import Findings
+from reactext.reading.findings import Findings
 from reactext.reading.inputs import loaded
 from reactext.reading.json_calls import read_json_calls
 from reactext.reading.labels import LabelFinder
@@ -23,7 +23,7 @@ from reactext.reading.mending import UnmendableError
 from reactext.reading.names import resolve_exactly
 from reactext.reading.scanner import Scanner
 from reactext.reading.tracking import TooMuchError, Tracker
-from reactext.reading.written_calls import Reading, read_clean, read_written
+from reactext.reading.written_calls import Known, read_clean, read_written
 
 _TRIES = 12
 _OPENING = re.compile(r"^[ \t>]*(?:(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[\w.+\-]{0,24})[ \t]*\r?\n\s{0,8})?(?:functools)?(?=[\[{])", re.MULTILINE)
@@ -43,10 +43,10 @@ class Resort:
     repair: str
 
 
-def read_part(text: str, reading: Reading, finder: LabelFinder, step: int, *, midline: bool) -> Course:
+def read_part(text: str, known: Known, finder: LabelFinder, step: int, *, midline: bool) -> Course:
     """Read a part of a text as if it were the whole."""
     findings = Findings(step=step)
-    course = Course(reading, finder, findings, lambda: setattr(scanner, "over", True))
+    course = Course(known, finder, findings, lambda: setattr(scanner, "over", True))
     scanner = Scanner(finder, course, midline=midline)
     course.is_final = True
     scanner.feed(text, final=True)
@@ -55,42 +55,42 @@ def read_part(text: str, reading: Reading, finder: LabelFinder, step: int, *, mi
     return course
 
 
-def unlabelled_step(text: str, start: int, reading: Reading, step: int) -> Resort | None:
+def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | None:
     """Return the JSON action, the fenced tool code or the lone calls that a text holds."""
     for found in _candidates(text, start):
-        drafts, end = _json_drafts(text, found.end(), reading)
+        drafts, end = _json_drafts(text, found.end(), known)
         if drafts:
             return _resort(drafts, found.start(), end, "no action label", step)
     for fence in _TOOL_FENCE.finditer(text, start):
-        drafts = [draft for line in fence["code"].split("\n") for draft in read_written(line, reading)]
+        drafts = [draft for line in fence["code"].split("\n") for draft in read_written(line, known)]
         drafts = [] if any(each.problem or each.needs_input for each in drafts) else drafts
         if drafts:
             return _resort(drafts, fence.start(), fence.end(), "native call", step)
-    if (fenced := _FENCED.fullmatch(text.strip())) is not None and reading.tools is not None:
-        drafts = _lone_calls(fenced["code"], reading)
+    if (fenced := _FENCED.fullmatch(text.strip())) is not None and known.tools is not None:
+        drafts = _lone_calls(fenced["code"], known)
         if drafts:
             return _resort(drafts, start, len(text), "no action label", step)
     line_start = _last_lines(text, start)
-    drafts = _lone_calls(text[line_start:], reading) if reading.tools is not None else []
+    drafts = _lone_calls(text[line_start:], known) if known.tools is not None else []
     return _resort(drafts, line_start, len(text), "no action label", step) if drafts else None
 
 
 _LOOSE = re.compile(r"^\W{0,8}(?:\d{1,2}\W{1,3})?(?:Action|Tool|行动|动作)\b[^\n]{0,200}", re.MULTILINE | re.IGNORECASE)
 
 
-def seems_labelled(text: str, reading: Reading) -> bool:
+def seems_labelled(text: str, known: Known) -> bool:
     """Whether a line begins with the word for an action and names a tool: it is no answer."""
-    if reading.tools is None:
+    if known.tools is None:
         return False
     lines = _LOOSE.findall(text)[:_TRIES]
-    return any(each.name in line for line in lines for each in reading.tools)
+    return any(each.name in line for line in lines for each in known.tools)
 
 
-def step_without_colons(text: str, start: int, reading: Reading, finder: LabelFinder, step: int) -> Resort | None:
+def step_without_colons(text: str, start: int, known: Known, finder: LabelFinder, step: int) -> Resort | None:
     """Return the step whose labels have no colon: ``Action search``."""
-    if not seems_labelled(text[start:], reading):
+    if not seems_labelled(text[start:], known):
         return None
-    course = read_part(text[start:], reading, finder, step, midline=False)
+    course = read_part(text[start:], known, finder, step, midline=False)
     if not course.findings.actions or course.findings.problem:
         return None
     end = course.over_at if course.over_at is not None else len(text) - start
@@ -107,13 +107,13 @@ def _candidates(text: str, start: int) -> Iterator[re.Match[str]]:
         position = found.end() + 1
 
 
-def _json_drafts(text: str, start: int, reading: Reading) -> tuple[list[Draft], int]:
+def _json_drafts(text: str, start: int, known: Known) -> tuple[list[Draft], int]:
     whole = _first_construct(text[start:])
     try:
         value, _ = loaded(whole)
     except (GrammarError, UnmendableError, TooMuchError):
         return [], start
-    return read_json_calls(value, reading.tools, whole, labelled=False), start + len(whole)
+    return read_json_calls(value, known.tools, whole, labelled=False), start + len(whole)
 
 
 def _first_construct(text: str) -> str:
@@ -135,7 +135,7 @@ def _last_lines(text: str, start: int) -> int:
     return max(start, stripped.rfind("\n\n") + 2 if "\n\n" in stripped else 0, stripped.rfind("\n") + 1)
 
 
-def _lone_calls(text: str, reading: Reading) -> list[Draft]:
+def _lone_calls(text: str, known: Known) -> list[Draft]:
     drafts: list[Draft] = []
     for line in text.strip().split("\n")[:_TRIES]:
         for each in line.split(" || "):
@@ -143,7 +143,7 @@ def _lone_calls(text: str, reading: Reading) -> list[Draft]:
                 continue
             if each.lstrip().startswith(("{", "[")):
                 return []
-            found = read_clean(each, reading)
+            found = read_clean(each, known)
             if not found:
                 return []
             drafts += found
@@ -157,19 +157,19 @@ def _resort(drafts: list[Draft], start: int, end: int, repair: str, step: int) -
     return Resort(findings, start, end, repair)
 
 
-def midline_step(text: str, start: int, end: int, reading: Reading, finder: LabelFinder, step: int) -> Resort | None:
+def midline_step(text: str, start: int, end: int, known: Known, finder: LabelFinder, step: int) -> Resort | None:
     """Return the step whose labels stand in mid-line, outside of quotes."""
     tries = 0
     fenced = _fenced_spans(text, start, end)
     for found in _MIDLINE.finditer(text, start, end):
         if tries >= _TRIES:
             return None
-        if not _is_known(found["name"], reading) or _is_quoted(text, found.start()):
+        if not _is_known(found["name"], known) or _is_quoted(text, found.start()):
             continue
         if any(opening <= found.start() < closing for opening, closing in fenced):
             continue
         tries += 1
-        course = read_part(text[found.start() : end], reading, finder, step, midline=True)
+        course = read_part(text[found.start() : end], known, finder, step, midline=True)
         if course.findings.actions and not course.findings.problem:
             length = course.over_at if course.over_at is not None else end - found.start()
             return Resort(course.findings, found.start(), found.start() + length, "label in mid-line")
@@ -183,10 +183,10 @@ def _fenced_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return list(zip(marks[::2], marks[1::2], strict=True))
 
 
-def _is_known(name: str, reading: Reading) -> bool:
-    if reading.tools is None:
+def _is_known(name: str, known: Known) -> bool:
+    if known.tools is None:
         return " " not in name.strip()
-    return resolve_exactly(name.strip("`* "), reading.tools) is not None
+    return resolve_exactly(name.strip("`* "), known.tools) is not None
 
 
 def _is_quoted(text: str, position: int) -> bool:
@@ -194,9 +194,9 @@ def _is_quoted(text: str, position: int) -> bool:
     return any(line.count(each) % 2 for each in '`"') or line.count("“") > line.count("”")
 
 
-def step_in_thinking(thinking: str, reading: Reading, finder: LabelFinder, step: int) -> Findings | None:
+def step_in_thinking(thinking: str, known: Known, finder: LabelFinder, step: int) -> Findings | None:
     """Return the complete step that reasoning holds, if nothing follows it there."""
-    course = read_part(thinking, reading, finder, step, midline=False)
+    course = read_part(thinking, known, finder, step, midline=False)
     if course.findings.is_open or course.findings.problem or not course.is_labelled:
         return None
     end = course.over_at

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from reactext.grammar import GrammarError
 from reactext.reading.binding import Draft, bound
-from reactext.reading.group import Findings
+from reactext.reading.findings import Findings
 from reactext.reading.inputs import loaded, read_input
 from reactext.reading.json_calls import read_json_calls
 from reactext.reading.mending import UnmendableError
@@ -20,7 +20,7 @@ from reactext.reading.names import resolve, resolve_exactly
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import Tracker
 from reactext.reading.values import Bare
-from reactext.reading.written_calls import Reading, read_written
+from reactext.reading.written_calls import Known, read_written
 
 _TOKEN = re.compile(
     r"<[|｜](?:tool[_▁]calls?[_▁](?:section[_▁])?(?:begin|end)|tool[_▁]sep|tool[_▁]call[_▁]argument[_▁]begin)[|｜]>"
@@ -40,8 +40,8 @@ _NAMED_JSON = re.compile(r"\s*(?P<name>[\w.:\-]{1,80})\s*(?:```(?:json)?\s*)?(?=
 class NativeBody:
     """The text between the marks of one native call, or of several."""
 
-    def __init__(self, reading: Reading, findings: Findings, start: int, name: str = "", opened: str = "") -> None:
-        self._reading = reading
+    def __init__(self, known: Known, findings: Findings, start: int, name: str = "", opened: str = "") -> None:
+        self._known = known
         self._findings = findings
         self._start = start
         self._name = name
@@ -74,10 +74,10 @@ class NativeBody:
         self._is_read = True
         text = "".join(self._text)
         if self._name:
-            drafts = [with_input(self._name, text, self._reading)]
+            drafts = [with_input(self._name, text, self._known)]
         else:
             is_opener = self._opened.startswith(("<function=", "<invoke"))
-            drafts = read_native(self._opened + text if is_opener else text, self._reading)
+            drafts = read_native(self._opened + text if is_opener else text, self._known)
         self.is_call = bool(drafts)
         if not drafts:
             self.prose = (self._opened + text).rstrip()
@@ -87,58 +87,58 @@ class NativeBody:
             self._findings.add(replace(each, text=text), self._start)
 
 
-def with_input(name: str, text: str, reading: Reading) -> Draft:
+def with_input(name: str, text: str, known: Known) -> Draft:
     """Return the call of a tool with the text of its arguments."""
-    resolved = resolve(re.sub(r":\d+$", "", name.strip()), reading.tools)
+    resolved = resolve(re.sub(r":\d+$", "", name.strip()), known.tools)
     draft = Draft(resolved.name, resolved.tool, text=text, problem=resolved.problem)
     return draft if draft.problem else read_input(text, draft)
 
 
-def read_native(text: str, reading: Reading) -> list[Draft]:
+def read_native(text: str, known: Known) -> list[Draft]:
     """Return the calls between two marks, in whatever form they are; none where there is none."""
     text = text.replace("<escape>", '"')
     if _FUNCTION.search(text):
-        return _functions(text, reading)
+        return _functions(text, known)
     if "<arg_key>" in text:
         name = text.partition("<arg_key>")[0].strip()
-        return [_named(name, [(each["key"], each["value"]) for each in _ARG.finditer(text)], reading)]
+        return [_named(name, [(each["key"], each["value"]) for each in _ARG.finditer(text)], known)]
     if _SEP.search(text):
-        return [_separated(each, reading) for each in _BEGIN.split(text) if _SEP.search(each)]
+        return [_separated(each, known) for each in _BEGIN.split(text) if _SEP.search(each)]
     stripped = _TOKEN.sub("", text).strip()
     if (named := _NAMED_JSON.match(stripped)) is not None:
-        return [with_input(named["name"], stripped[named.end() :].rstrip("` \n"), reading)]
+        return [with_input(named["name"], stripped[named.end() :].rstrip("` \n"), known)]
     if stripped[:1] in ("{", "["):
-        return _json(stripped, reading)
-    if "(" not in stripped and (reading.tools is None or resolve_exactly(stripped, reading.tools) is None):
+        return _json(stripped, known)
+    if "(" not in stripped and (known.tools is None or resolve_exactly(stripped, known.tools) is None):
         return []
     drafts = []
     for part in stripped.split("\n") if "\n" in stripped and "(" not in stripped else [stripped]:
-        drafts += read_written(part, reading)
+        drafts += read_written(part, known)
     return drafts
 
 
-def _json(text: str, reading: Reading) -> list[Draft]:
+def _json(text: str, known: Known) -> list[Draft]:
     drafts: list[Draft] = []
     tracker, start, length = Tracker(), 0, 0
     for part in tracker.feed(text, final=True):
         length += len(part.text)
         if part.kind == "closed":
-            drafts += _loaded(text[start:length], reading)
+            drafts += _loaded(text[start:length], known)
             start = length
     if not drafts and tracker.depth:
-        drafts = _loaded(text, reading)
+        drafts = _loaded(text, known)
     return drafts
 
 
-def _loaded(text: str, reading: Reading) -> list[Draft]:
+def _loaded(text: str, known: Known) -> list[Draft]:
     try:
         value, _ = loaded(text.strip().lstrip(",; \n"))
     except (GrammarError, UnmendableError) as error:
         return [Draft("", text=text, problem=f"the JSON of the native call cannot be read: {error}")]
-    return read_json_calls(value, reading.tools, text, labelled=True)
+    return read_json_calls(value, known.tools, text, labelled=True)
 
 
-def _functions(text: str, reading: Reading) -> list[Draft]:
+def _functions(text: str, known: Known) -> list[Draft]:
     heads = list(_FUNCTION.finditer(text))
     ends = [each.start() for each in heads[1:]] + [len(text)]
     drafts = []
@@ -147,12 +147,12 @@ def _functions(text: str, reading: Reading) -> list[Draft]:
         name = head["name"] or head["invoked"]
         pairs = [(each["key"], each["value"]) for each in _PARAMETER.finditer(body)]
         plain_body = re.sub(r"</?(?:function|invoke|tool_call)>", "", body)
-        drafts.append(_named(name, pairs, reading) if pairs else with_input(name, plain_body, reading))
+        drafts.append(_named(name, pairs, known) if pairs else with_input(name, plain_body, known))
     return drafts
 
 
-def _named(name: str, pairs: list[tuple[str, str]], reading: Reading) -> Draft:
-    resolved = resolve(name, reading.tools)
+def _named(name: str, pairs: list[tuple[str, str]], known: Known) -> Draft:
+    resolved = resolve(name, known.tools)
     draft = Draft(resolved.name, resolved.tool, problem=resolved.problem)
     if draft.problem:
         return draft
@@ -169,11 +169,11 @@ def _value(text: str) -> object:
     return Bare(stripped)
 
 
-def _separated(text: str, reading: Reading) -> Draft:
+def _separated(text: str, known: Known) -> Draft:
     found = _SEP.search(text)
     assert found is not None
     before = _TOKEN.sub("\n", text[: found.start()]).strip()
     after = _TOKEN.sub("", text[found.end() :]).strip()
     if before.rpartition("\n")[2] == "function":  # DeepSeek: function<sep>name, then a fence
         before, _, after = after.partition("\n")
-    return with_input(before.rpartition("\n")[2] if "\n" in before else before, after, reading)
+    return with_input(before.rpartition("\n")[2] if "\n" in before else before, after, known)

@@ -92,18 +92,18 @@ def _resort(course: Course, given: Settlement) -> None:
     if not visible.strip():
         _from_thinking(course, given)
         return
-    found = unlabelled_step(text[:end], course.visible_from, course.reading, findings.step)
+    found = unlabelled_step(text[:end], course.visible_from, course.known, findings.step)
     if found is None:
         found = midline_step(
-            text, course.visible_from, end, course.reading, given.finder, findings.step
+            text, course.visible_from, end, course.known, given.finder, findings.step
         )
     if found is None:
         found = step_without_colons(
-            text[:end], course.visible_from, course.reading, given.loose_finder(), findings.step
+            text[:end], course.visible_from, course.known, given.loose_finder(), findings.step
         )
     if found is not None:
         _adopt(course, found)
-    elif seems_labelled(visible, course.reading):
+    elif seems_labelled(visible, course.known):
         findings.fault("the labels of the action cannot be read", course.visible_from)
     elif not course.is_labelled and not given.has_cue and not course.is_echo:
         answer = _ECHOED_ROLE.sub("", visible.strip())
@@ -124,7 +124,7 @@ def _adopt(course: Course, found: Resort) -> None:
 def _from_thinking(course: Course, given: Settlement) -> None:
     findings = course.findings
     thinking = findings.told("thinking")
-    found = step_in_thinking(thinking, course.reading, given.finder, findings.step) if thinking else None
+    found = step_in_thinking(thinking, course.known, given.finder, findings.step) if thinking else None
     if found is not None:
         findings.adopt(found)
         findings.repaired("step inside reasoning")
@@ -136,7 +136,7 @@ def _error(course: Course, given: Settlement) -> TurnError:
     if not problem:
         problem, position = _missing(course, given)
     return TurnError(
-        problem, text=given.text, position=position, remedy=_remedy(course.reading.tools, given.protocol)
+        problem, text=given.text, position=position, remedy=_remedy(course.known.tools, given.protocol)
     )
 
 

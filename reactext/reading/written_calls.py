@@ -23,7 +23,7 @@ from reactext.tools import Toolbox, folded
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Known:
     """What calls are read by: the tools there are, and how calls are written."""
 
     tools: Toolbox | None = None
@@ -56,33 +56,33 @@ _REMARK = re.compile(
 _TRAILER = " \t\r\n`*.;,。；，、!！~"
 
 
-def read_clean(text: str, reading: Reading) -> list[Draft]:
+def read_clean(text: str, known: Known) -> list[Draft]:
     """Return the calls of a text that can be meant in one way only: canonical, or strict JSON.
 
     What is returned here is certain, whatever comes after it.
     """
     stripped = _undressed(text)
     if stripped[:1] in ("{", "["):
-        return _json(stripped, reading, strict=True)
+        return _json(stripped, known, strict=True)
     if not stripped.endswith(")"):
         return []
     try:
         calls = read_canonical(stripped)
     except GrammarError:
         return []
-    if len(calls) != 1 or reading.syntax.grammar:
+    if len(calls) != 1 or known.syntax.grammar:
         return []
     call = calls[0]
-    if reading.tools is not None and reading.tools.get(call.name) is None:
+    if known.tools is not None and known.tools.get(call.name) is None:
         return []
-    if not (call.args or call.kwargs) and not _takes_nothing(call.name, reading):
+    if not (call.args or call.kwargs) and not _takes_nothing(call.name, known):
         return []
-    draft = _drafted(call, stripped, reading)
+    draft = _drafted(call, stripped, known)
     return [] if draft.problem or draft.is_answer else [draft]
 
 
-def _takes_nothing(name: str, reading: Reading) -> bool:
-    tool = reading.tools.get(name) if reading.tools is not None else None
+def _takes_nothing(name: str, known: Known) -> bool:
+    tool = known.tools.get(name) if known.tools is not None else None
     return tool is not None and not tool.parameters
 
 
@@ -94,7 +94,7 @@ def _undressed(text: str) -> str:
     return stripped[label.end() :] if label is not None else stripped
 
 
-def read_written(text: str, reading: Reading) -> list[Draft]:
+def read_written(text: str, known: Known) -> list[Draft]:
     """Return the calls that one action is; the last has a problem where it cannot be read.
 
     Raises `TooMuchError`.
@@ -103,43 +103,43 @@ def read_written(text: str, reading: Reading) -> list[Draft]:
     if not stripped or stripped[0] in "|｜":
         return []
     if stripped[0] in "{｛" or _is_json_list(stripped):
-        return _json(stripped, reading, strict=False)
+        return _json(stripped, known, strict=False)
     if stripped[0] == "[" and stripped[-1] == "]" and _CALL_AHEAD.match(stripped, 1):
         stripped = stripped[1:-1].strip()
     before = _BEFORE.match(stripped)
     repairs = []
-    if before is not None and not _is_tool(before, stripped, reading):
+    if before is not None and not _is_tool(before, stripped, known):
         stripped = stripped[before.end() :].strip("`* ")
         repairs.append("assignment" if before["variable"] else "word before the call")
     printed = _PRINT.match(stripped)
-    if printed is not None and not _knows(stripped[: printed.end()].rstrip("(（ "), reading):
+    if printed is not None and not _knows(stripped[: printed.end()].rstrip("(（ "), known):
         inner, _ = inside(stripped[stripped.index(printed[0].rstrip()[-1]) :])
         stripped = inner.strip()
         repairs.append("print around the call")
-    return [each.repaired(*repairs) for each in _call_or_name(stripped, reading)]
+    return [each.repaired(*repairs) for each in _call_or_name(stripped, known)]
 
 
-def _is_tool(before: re.Match[str], text: str, reading: Reading) -> bool:
-    return before["variable"] is None and _knows(before[0].strip(" :"), reading) and "(" not in text[before.end() :]
+def _is_tool(before: re.Match[str], text: str, known: Known) -> bool:
+    return before["variable"] is None and _knows(before[0].strip(" :"), known) and "(" not in text[before.end() :]
 
 
-def _knows(name: str, reading: Reading) -> bool:
-    return reading.tools is not None and resolve_exactly(name, reading.tools) is not None
+def _knows(name: str, known: Known) -> bool:
+    return known.tools is not None and resolve_exactly(name, known.tools) is not None
 
 
 def _is_json_list(text: str) -> bool:
     return re.match(r"[\[［]\s*[{｛]", text) is not None
 
 
-def _json(text: str, reading: Reading, *, strict: bool) -> list[Draft]:
+def _json(text: str, known: Known, *, strict: bool) -> list[Draft]:
     whole, rest = _whole(text)
     try:
         value, mended = loaded(whole)
     except (GrammarError, UnmendableError) as error:
-        return [] if strict else _broken_json(whole, reading, error)
+        return [] if strict else _broken_json(whole, known, error)
     if strict and mended is not None:
         return []
-    drafts = read_json_calls(value, reading.tools, whole, labelled=True)
+    drafts = read_json_calls(value, known.tools, whole, labelled=True)
     if strict:
         return [] if any(each.problem for each in drafts) else drafts
     if not drafts:
@@ -150,7 +150,7 @@ def _json(text: str, reading: Reading, *, strict: bool) -> list[Draft]:
     return [each.repaired("json", *repairs) for each in drafts]
 
 
-def _broken_json(text: str, reading: Reading, error: Exception) -> list[Draft]:
+def _broken_json(text: str, known: Known, error: Exception) -> list[Draft]:
     """Return the complete calls at the beginning of a broken list, or what is wrong."""
     drafts: list[Draft] = []
     if text[0] in "[［":
@@ -162,7 +162,7 @@ def _broken_json(text: str, reading: Reading, error: Exception) -> list[Draft]:
                 value, _ = loaded(whole)
             except (GrammarError, UnmendableError):
                 break
-            found = read_json_calls(value, reading.tools, whole, labelled=True)
+            found = read_json_calls(value, known.tools, whole, labelled=True)
             if not found:
                 break
             drafts += found
@@ -190,46 +190,46 @@ def inside(bracketed: str) -> tuple[str, str]:
     return whole[1:-1] if is_closed else whole[1:], rest
 
 
-def _call_or_name(text: str, reading: Reading) -> list[Draft]:
+def _call_or_name(text: str, known: Known) -> list[Draft]:
     named = _NAME.match(text)
     if named is None or not named["name"].strip("`* "):
-        return [_name_alone(text, reading)]
+        return [_name_alone(text, known)]
     name, bracket = named["name"].strip(), text[named.end()]
     if is_none(name):
         return []
     if bracket in "[【［":
-        return [_paper(name, text[named.end() :], text, reading)]
+        return [_paper(name, text[named.end() :], text, known)]
     whole, rest = _whole(text)
     joint = JOINT.match(rest)
-    if joint is None or not _calls_known(rest[joint.end() :], reading):
-        return [_call(name, text, named.end(), reading)]
-    more = _call_or_name(rest[joint.end() :], reading)
-    return [_call(name, whole, named.end(), reading).repaired("other separator"), *more]
+    if joint is None or not _calls_known(rest[joint.end() :], known):
+        return [_call(name, text, named.end(), known)]
+    more = _call_or_name(rest[joint.end() :], known)
+    return [_call(name, whole, named.end(), known).repaired("other separator"), *more]
 
 
-def _calls_known(text: str, reading: Reading) -> bool:
+def _calls_known(text: str, known: Known) -> bool:
     named = _NAME.match(text)
-    if named is None or reading.tools is None:
+    if named is None or known.tools is None:
         return named is not None and " " not in named["name"].strip()
-    return resolve_exactly(named["name"].strip("`* "), reading.tools) is not None
+    return resolve_exactly(named["name"].strip("`* "), known.tools) is not None
 
 
-def _paper(name: str, bracketed: str, text: str, reading: Reading) -> Draft:
+def _paper(name: str, bracketed: str, text: str, known: Known) -> Draft:
     inner, rest = inside(bracketed)
-    if is_answer(name, reading.tools, reading.answer_labels):
-        return _answer(inner, text, reading)
-    resolved = resolve(name, reading.tools)
+    if is_answer(name, known.tools, known.answer_labels):
+        return _answer(inner, text, known)
+    resolved = resolve(name, known.tools)
     draft = Draft(resolved.name, resolved.tool, text=text, problem=resolved.problem).repaired(resolved.repair)
     if resolved.problem:
         return draft
-    if resolved.tool is None and (phrase := resolve(text, reading.tools)).problem and "names" in phrase.problem:
+    if resolved.tool is None and (phrase := resolve(text, known.tools)).problem and "names" in phrase.problem:
         return replace(draft, problem=phrase.problem)
     if not inner.strip() and rest is None:
         return _empty_call(draft, is_closed=False)
     return replace(read_input(inner, draft), text=text).repaired("square brackets")
 
 
-def _answer(inner: str, text: str, reading: Reading) -> Draft:
+def _answer(inner: str, text: str, known: Known) -> Draft:
     """The answer in a call: ``finish(answer="…")``, ``Finish[…]``."""
     stripped = inner.strip()
     try:
@@ -252,15 +252,15 @@ def _answer(inner: str, text: str, reading: Reading) -> Draft:
     return Draft("finish", args=(stripped,), text=text, is_answer=True)
 
 
-def _call(name: str, text: str, opening: int, reading: Reading) -> Draft:
+def _call(name: str, text: str, opening: int, known: Known) -> Draft:
     inner, rest = inside(text[opening:])
-    if is_answer(name, reading.tools, reading.answer_labels):
-        return _answer(inner, text, reading)
-    resolved = resolve(name, reading.tools)
+    if is_answer(name, known.tools, known.answer_labels):
+        return _answer(inner, text, known)
+    resolved = resolve(name, known.tools)
     draft = Draft(resolved.name, resolved.tool, text=text, problem=resolved.problem).repaired(resolved.repair)
     if resolved.problem:
         return draft
-    if _is_remark(text, opening, inner, reading):
+    if _is_remark(text, opening, inner, known):
         return replace(draft, needs_input=True).repaired("remark after the tool name")
     whole = text[: len(text) - len(rest)]
     if inner.lstrip().startswith("**{"):
@@ -272,13 +272,13 @@ def _call(name: str, text: str, opening: int, reading: Reading) -> Draft:
         mended = mend(whole)
         if mended.cut_in_string:
             return replace(draft, problem=f"the call of {draft.name} breaks off within a value")
-        call = _read(mended.text, reading)
+        call = _read(mended.text, known)
     except (GrammarError, UnmendableError) as error:
         return _raw_arguments(inner, whole, draft, str(error) if isinstance(error, UnmendableError) else "")
     repairs = list(mended.repairs)
     if rest.strip(_TRAILER):
         repairs.append("text after the call")
-    return _bound(call, inner, whole, draft.repaired(*repairs), reading)
+    return _bound(call, inner, whole, draft.repaired(*repairs), known)
 
 
 def _empty_call(draft: Draft, *, is_closed: bool) -> Draft:
@@ -288,31 +288,31 @@ def _empty_call(draft: Draft, *, is_closed: bool) -> Draft:
     return replace(draft, needs_input=True)
 
 
-def _read(text: str, reading: Reading) -> Call:
-    if reading.syntax.grammar:
+def _read(text: str, known: Known) -> Call:
+    if known.syntax.grammar:
         try:
-            return read_call(text, reading.syntax)
+            return read_call(text, known.syntax)
         except GrammarError:
             pass
     return read_call(text, CallSyntax())
 
 
-def _is_remark(text: str, opening: int, inner: str, reading: Reading) -> bool:
+def _is_remark(text: str, opening: int, inner: str, known: Known) -> bool:
     """Words in brackets after a blank: ``calculator (basic arithmetic)``."""
     if not text[opening - 1].isspace() or not inner.strip():
         return False
     return re.fullmatch(r"[^\W\d][\w ,'’\-]{0,200}", inner.strip()) is not None and " " in inner.strip()
 
 
-def _drafted(call: Call, text: str, reading: Reading) -> Draft:
-    if is_answer(call.name, reading.tools, reading.answer_labels):
+def _drafted(call: Call, text: str, known: Known) -> Draft:
+    if is_answer(call.name, known.tools, known.answer_labels):
         return Draft(call.name, text=text, is_answer=True)
-    resolved = resolve(call.name, reading.tools)
+    resolved = resolve(call.name, known.tools)
     draft = Draft(resolved.name, resolved.tool, text=text, problem=resolved.problem)
     return bound(draft, call.args, dict(call.kwargs))
 
 
-def _bound(call: Call, inner: str, text: str, draft: Draft, reading: Reading) -> Draft:
+def _bound(call: Call, inner: str, text: str, draft: Draft, known: Known) -> Draft:
     args, kwargs = list(call.args), dict(call.kwargs)
     variable = next((each for each in [*args, *kwargs.values()] if _is_variable(each, draft)), None)
     if variable is not None and expression_in([*args, *kwargs.values()]) is None:
@@ -325,7 +325,7 @@ def _bound(call: Call, inner: str, text: str, draft: Draft, reading: Reading) ->
         is_labelled_text = "=" not in inner and not set(kwargs) & {one.name}
         if is_only and not args and is_labelled_text and all(isinstance(each, Bare) for each in kwargs.values()):
             return raw(inner.strip(), draft)
-        if is_only and _is_code([*args, *kwargs.values()], reading):
+        if is_only and _is_code([*args, *kwargs.values()], known):
             return _raw_arguments(inner, text, draft, "")
         if is_only and _is_prose(args, kwargs, one.name):
             value = re.split(r"[=:：＝]", inner, maxsplit=1)[1] if one.name in kwargs else inner
@@ -349,12 +349,12 @@ def _is_prose(args: list[Any], kwargs: dict[str, Any], name: str) -> bool:
     return all(isinstance(value, Bare) for value in kwargs.values()) and set(kwargs) <= {name}
 
 
-def _is_code(values: list[Any], reading: Reading) -> bool:
+def _is_code(values: list[Any], known: Known) -> bool:
     """Whether the only value is code that calls no tool: ``sqrt(16)``."""
     if len(values) != 1 or not isinstance(values[0], Expression):
         return False
     name = values[0].text.partition("(")[0].partition("[")[0]
-    return values[0].kind == "call" and not _knows(name, reading)
+    return values[0].kind == "call" and not _knows(name, known)
 
 
 def _is_variable(value: Any, draft: Draft) -> bool:
@@ -388,39 +388,39 @@ _PAIR = re.compile(r"[ \t,;.]+(?:Action[ _]?Input|Tool[ _]?Input|Input|行动输
 _AFTER_NAME = re.compile(r"(?P<name>[^\n:：\"“{]{1,80}?)[ \t]*(?P<mark>[:：]|->|→|with|(?=[\"“{｛]))[ \t]*(?P<rest>[\s\S]+)")
 
 
-def _name_alone(text: str, reading: Reading) -> Draft:
+def _name_alone(text: str, known: Known) -> Draft:
     """A name, perhaps with its argument after it; without, the input is still to come."""
-    if is_answer(text, reading.tools, reading.answer_labels):
+    if is_answer(text, known.tools, known.answer_labels):
         return Draft("finish", text=text, is_answer=True, needs_input=True)
     first, _, below = text.partition("\n")
-    if below.strip() and (resolved := resolve(first, reading.tools)).tool is not None:
+    if below.strip() and (resolved := resolve(first, known.tools)).tool is not None:
         draft = Draft(resolved.name, resolved.tool, text=text).repaired("no input label")
         return replace(read_input(below, draft), text=text)
     if (pair := _PAIR.search(text)) is not None:
-        named = resolve(text[: pair.start()], reading.tools)
+        named = resolve(text[: pair.start()], known.tools)
         if named.tool is not None:
             draft = Draft(named.name, named.tool, text=text).repaired("label in mid-line")
             return replace(read_input(text[pair.end() :], draft), text=text)
     after = _AFTER_NAME.match(text)
-    if after is not None and reading.tools is not None:
-        tool = resolve_exactly(after["name"].strip(" `*"), reading.tools)
+    if after is not None and known.tools is not None:
+        tool = resolve_exactly(after["name"].strip(" `*"), known.tools)
         if tool is not None:
             draft = Draft(tool.name, tool, text=text)
             if after["rest"][0] not in "{[\"“｛":
                 return replace(draft, needs_input=True, after_name=after["rest"].strip())
             done = read_input(after["rest"], draft.repaired("argument after the tool name"))
             return replace(done, text=text)
-    if (spaced := _spaced(text, reading)) is not None:
+    if (spaced := _spaced(text, known)) is not None:
         return spaced
-    resolved = resolve(text, reading.tools)
+    resolved = resolve(text, known.tools)
     draft = Draft(resolved.name, resolved.tool, text=text, problem=resolved.problem, needs_input=True)
     return draft.repaired(resolved.repair)
 
 
-def _spaced(text: str, reading: Reading) -> Draft | None:
+def _spaced(text: str, known: Known) -> Draft | None:
     """A name, a blank and an argument: ``get_weather city="Oslo"``, ``search cheap ferries``."""
     first, _, rest = text.partition(" ")
-    tool = reading.tools.get(first.strip("`*")) if reading.tools is not None else None
+    tool = known.tools.get(first.strip("`*")) if known.tools is not None else None
     if tool is None or not rest.strip() or _REMARK.match(rest.strip()):
         return None
     draft = Draft(tool.name, tool, text=text)
