@@ -13,12 +13,12 @@ from reactext.models import Action, TextDelta, Turn
 from reactext.protocol import Protocol
 from reactext.reading.binding import Draft
 from reactext.reading.course import Course
-from reactext.reading.group import Findings
+from reactext.reading.findings import Findings
 from reactext.reading.labels import Label, LabelFinder
 from reactext.reading.names import resolve
 from reactext.reading.scanner import Listener, Scanner
 from reactext.reading.settling import Settlement, settled
-from reactext.reading.written_calls import Reading
+from reactext.reading.written_calls import Known
 from reactext.tools import Tool, Toolbox
 
 Tools = Toolbox | Iterable[Tool | Callable[..., Any]] | None
@@ -58,13 +58,13 @@ class TurnReader:
         protocol = protocol or Protocol()
         toolbox = tools if isinstance(tools, Toolbox) or tools is None else Toolbox(tools)
         self._finder = _finder(protocol)
-        self._reading = Reading(toolbox, protocol.calls, protocol.labels.answer)
+        self._known = Known(toolbox, protocol.calls, protocol.labels.answer)
         self._protocol = protocol
         self._pieces: list[str] = []
         self._rest: list[TextDelta | Action] = []
         self._findings = Findings(step=step)
         self._scanner: Scanner
-        self._course = Course(self._reading, self._finder, self._findings, self._stop)
+        self._course = Course(self._known, self._finder, self._findings, self._stop)
         listener = self._course if witness is None else witness(self._course)
         self._scanner = Scanner(self._finder, listener)
         self._has_cue = self._begin(cue)
@@ -83,7 +83,7 @@ class TurnReader:
         last = labels[-1]
         draft = None
         if last.kind == "action_input" and len(labels) > 1 and labels[-2].kind == "action":
-            named = resolve(cue[labels[-2].end : last.start].strip(), self._reading.tools)
+            named = resolve(cue[labels[-2].end : last.start].strip(), self._known.tools)
             draft = Draft(named.name, named.tool, text=named.name, problem=named.problem)
         self._course.begin(last.kind, draft)
         written = cue[last.end :].strip()
