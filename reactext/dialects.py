@@ -154,6 +154,9 @@ def _class(shape: Character) -> str:
 def _in_class(character: str) -> str:
     if character in "][":
         return "\\" + character
-    if character < " " and character not in _ESCAPES:
-        return f"\\x{ord(character):02x}"
-    return _ESCAPES.get(character, character)
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -144,7 +144,9 @@ def _number(schema: Schema) -> Shape:
     low = _limit(schema, "minimum", floor, "exclusiveMinimum", floor)
     high = _limit(schema, "maximum", ceil, "exclusiveMaximum", ceil)
     fraction = optional(chain(".", repeat(_DIGIT, 1, FRACTION_DIGITS)))
-    exponent = optional(chain("e", optional(one_of("+-")), repeat(_DIGIT, 1, 2)))
+    tiny = chain("-", repeat(_DIGIT, 1, 3))
+    large = chain(optional("+"), repeat(_DIGIT, 1, 2))  # one digit more could mean infinity
+    exponent = optional(chain("e", choice([tiny, large])))
     return Rule("number", chain(_whole(low, high), fraction, exponent))
 
 

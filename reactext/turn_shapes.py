@@ -19,6 +19,7 @@ from reactext.shapes import (
     in_order,
     in_places,
     none_of,
+    one_of,
     optional,
     repeat,
 )
@@ -26,7 +27,16 @@ from reactext.tools import Tool, Toolbox
 
 _CONTROLS = "\x00-\x08\x0a-\x1f"
 _CHARACTER = none_of(_CONTROLS)
-_NOT_BLANK = none_of("\x00-\x20")
+_BLANKS = "\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+_MARKS = "<[◁"
+"""What the marks of chat templates, of reasoning and of native calls begin with."""
+
+_DRESS = "#*>`~_+|=-"
+"""What labels, quotations and fences are dressed with, and sentences do not begin with."""
+
+_NO_MARK = [chain("<", one_of(" =")), chain("[", none_of(_CONTROLS + "A-Z/", _MARKS))]
+_LABEL_CHARACTERS = 24
+"""A label is no longer, with its colon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,7 @@ def turn_shape(toolbox: Toolbox, protocol: Protocol, cue: str, limits: TurnLimit
     calls = chain(gap, _calls(toolbox, protocol.calls, limits)) if len(toolbox) else None
     steps = [] if calls is None else [chain(protocol.label("action"), calls)]
     step = Rule("step", choice([*steps, chain(protocol.label("answer"), answer)]))
-    thought = chain(gap, _thought(limits.thought), "\n", step)
+    thought = chain(gap, _thought(protocol, limits.thought), "\n", step)
     entries = {"thought": thought, "action": calls, "answer": answer}
     if not cue:
         return chain(protocol.label("thought"), thought)
@@ -61,8 +71,21 @@ def turn_shape(toolbox: Toolbox, protocol: Protocol, cue: str, limits: TurnLimit
     return entry
 
 
-def _thought(characters: int) -> Shape:
-    return Rule("thought", chain(_NOT_BLANK, repeat(_CHARACTER, 0, characters - 1)))
+def _thought(protocol: Protocol, characters: int) -> Shape:
+    """One line that neither begins like a label or a fence nor holds a mark, in any language.
+
+    A label needs a colon, so that there is none among the first characters.
+    """
+    colons = sorted({":", "：", *protocol.colon})
+    first = none_of(_BLANKS, [*_MARKS, *_DRESS, *colons])
+    early = Rule("early", choice([none_of(_CONTROLS, [*_MARKS, *colons]), *_NO_MARK]))
+    if characters <= _LABEL_CHARACTERS:
+        return Rule("thought", chain(first, repeat(early, 0, characters - 1)))
+    later = Rule("later", choice([none_of(_CONTROLS, _MARKS), *_NO_MARK]))
+    count = _LABEL_CHARACTERS - 1
+    short = repeat(early, 0, count)
+    long = chain(repeat(early, count, count), repeat(later, 1, characters - count - 1))
+    return Rule("thought", chain(first, choice([short, long])))
 
 
 def _calls(toolbox: Toolbox, syntax: CallSyntax, limits: TurnLimits) -> Shape:
@@ -113,7 +136,7 @@ def _answer(protocol: Protocol, characters: int | None) -> Shape:
     last = Rule("last-line", chain(newline, short_lines, optional(choice([short_line, *exits]))))
     most = None if characters is None else characters - 1
     text = repeat(choice([_CHARACTER, line]), 0, most)
-    return Rule("answer", chain(_NOT_BLANK, text, optional(last)))
+    return Rule("answer", chain(none_of(_BLANKS), text, optional(last)))
 
 
 def _unlike(labels: Iterable[str]) -> Shape:

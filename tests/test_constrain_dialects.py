@@ -93,7 +93,9 @@ def test_any_name_can_be_the_name_of_a_rule(name: str, dialect: GrammarDialect) 
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=5)
-unusual = st.text("\"'\\/[](){}*+?|.^$-#:=<>&~`\n\r\t中é😀 ", min_size=1, max_size=5)
+unusual = st.text(
+    "\"'\\/[](){}*+?|.^$-#:=<>&~`\n\r\t中é😀 \xa0\u200f\ufeff", min_size=1, max_size=5
+)
 
 
 @given(texts | unusual | st.just("::="))

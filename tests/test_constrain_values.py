@@ -111,7 +111,7 @@ CASES: list[tuple[str, Any, list[str], list[str]]] = [
     (
         "numbers",
         {"type": "number"},
-        ["0", "-0.5", "3", "1.25", "1e+16", "1.5e-07", "2e5"],
+        ["0", "-0.5", "3", "1.25", "1e+16", "1.5e-07", "2e5", "5e-324"],
         ["", ".5", "1.", "1e", "1e100", "00", "NaN", "Infinity", '"1"'],
     ),
     ("numbers from 0", {"type": "number", "minimum": 0}, ["0.5", "12"], ["-0.5"]),
