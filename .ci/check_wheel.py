@@ -1,6 +1,6 @@
 """Check that a wheel holds the package, exactly the checkout's data files, and nothing outside.
 
-    python .ci/check_wheel.py dist/reactext-0.1.0-py3-none-any.whl
+python .ci/check_wheel.py dist/reactext-0.1.0-py3-none-any.whl
 """
 
 import sys
@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def wanted() -> set[str]:
     """The files of the checkout that belong into a wheel."""
-    files = {f"reactext/{each}" for each in _below(ROOT / "reactext", "*.py")} | {"reactext/py.typed"}
+    files = {f"reactext/{each}" for each in _below(ROOT / "reactext", "*.py")} | {
+        "reactext/py.typed"
+    }
     files |= {f"reactext/grammars/{each}" for each in _below(ROOT / "grammars", "*.lark")}
     return files | {f"reactext/prompts/{each}" for each in _below(ROOT / "prompts", "*.jinja")}
 

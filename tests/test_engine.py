@@ -344,7 +344,12 @@ class TestCancelling:
 
         model = ScriptedModel([OSLO, " Wait.\nAction: wait_long()", DONE])
         cancellation = Cancellation()
-        helper = threading.Thread(target=lambda: began.wait(10) and cancellation.cancel("enough"))
+
+        def cancel() -> None:
+            began.wait(10)
+            cancellation.cancel("enough")
+
+        helper = threading.Thread(target=cancel)
         helper.start()
         context = Engine(model, [look_up, wait_long]).run("How?", cancellation=cancellation)
         helper.join()

@@ -17,10 +17,10 @@ import pytest
 from reactext.asynchronous import iterate
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
-from reactext.running.event_loop import CALLERS_LOOP
-from reactext.running.gate import MOST_OVERDUE
 from reactext.models import Action, Observation
 from reactext.runner import ActionRunner, Proceed
+from reactext.running.event_loop import CALLERS_LOOP
+from reactext.running.gate import MOST_OVERDUE
 from reactext.tools import Retry, RunContext, Tool, Toolbox, tool
 
 LONG = 20.0
