@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from reactext.running.calls import CallLimits, Workshop, perform
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
 from reactext.models import Action, Observation
+from reactext.running.calls import CallLimits, Workshop, perform
 from reactext.running.pending import Pending
 from reactext.tools import RunContext, Toolbox, is_count
 

@@ -10,13 +10,13 @@ from time import monotonic
 from typing import Any
 
 from reactext.arguments import ArgumentError, call_arguments, validate
-from reactext.running.attempts import NOT_RUN, Progress, attempted
 from reactext.cancellation import Cancellation
 from reactext.canonical import call_text
 from reactext.errors import SetupError
-from reactext.running.gate import Gate, Place
 from reactext.models import Action, Observation, ObservationStatus
 from reactext.observing import bounded
+from reactext.running.attempts import NOT_RUN, Progress, attempted
+from reactext.running.gate import Gate, Place
 from reactext.running.outcomes import Outcome
 from reactext.running.places import launch_for
 from reactext.tools import (

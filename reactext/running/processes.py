@@ -19,8 +19,8 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
 
-from reactext.running.attempts import Launch, Progress, Running
 from reactext.errors import SetupError
+from reactext.running.attempts import Launch, Progress, Running
 from reactext.running.outcomes import Outcome, failed, outcome_of
 from reactext.running.threads import TOOLS
 from reactext.tools import RunContext, Tool
