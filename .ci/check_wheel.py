@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def wanted() -> set[str]:
     """The files of the checkout that belong into a wheel."""
     files = {f"reactext/{each}" for each in _below(ROOT / "reactext", "*.py")} | {
-        "reactext/py.typed"
+        "reactext/py.typed",
+        "reactext/trace/page.css",
     }
     files |= {f"reactext/grammars/{each}" for each in _below(ROOT / "grammars", "*.lark")}
     return files | {f"reactext/prompts/{each}" for each in _below(ROOT / "prompts", "*.jinja")}

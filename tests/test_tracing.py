@@ -216,10 +216,12 @@ def test_a_run_that_is_stopped_among_its_calls_is_told_to_its_end(tmp_path: Path
                 break
     (told,) = read_trace(tmp_path / "t.jsonl")
     assert (told.status, told.stop_reason) == ("cancelled", "closed")
-    assert [call.observation.status for call in told.steps[0].calls if call.observation] == [
-        "ok",
-        "skipped",
-    ]
+    first, second = (call.observation for call in told.steps[0].calls)
+    assert first is not None
+    assert first.status == "ok"
+    # the second may just have ended in its own thread, and then its result is told
+    assert second is not None
+    assert second.status in ("ok", "skipped")
     assert told.steps[0].ended is not None
 
 
