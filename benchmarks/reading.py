@@ -8,6 +8,8 @@ A family passes when doubling its text at most doubles its time, a little noise 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -113,10 +115,8 @@ def seconds(text: str, length: int) -> float:
     start = time.perf_counter()
     for each in pieces:
         reader.feed(each)
-    try:
+    with contextlib.suppress(TurnError):
         reader.close()
-    except TurnError:
-        pass
     return time.perf_counter() - start
 
 
@@ -144,7 +144,7 @@ def main() -> None:
         for size in (given.size, 2 * given.size, 4 * given.size):
             text = made(size)
             times.append(seconds(text, given.pieces or len(text)))
-        ratios = [after / before for before, after in zip(times, times[1:], strict=False)]
+        ratios = [after / before for before, after in itertools.pairwise(times)]
         if given.slow and max(times) < 0.7 and max(ratios) < 2.3:
             continue
         shown = "  ".join(f"{1000 * each:8.1f} ms" for each in times)

@@ -10,7 +10,7 @@ from reactext.grammar import GrammarError, read_call, read_canonical
 from reactext.models import Turn, Value
 from reactext.protocol import CallSyntax, Protocol
 from reactext.reader import Tools, TurnReader
-from reactext.reading.course import Course
+from reactext.reading.envelope import Envelope
 from reactext.reading.labels import Label
 from reactext.reading.marks import Mark
 from reactext.reading.mending import UnmendableError, mend
@@ -43,9 +43,9 @@ def explain(
     """Read one completion as `parse` does, and say how; a text without a step has a problem."""
     witnesses: list[_Witness] = []
 
-    def witness(course: Course) -> _Witness:
+    def witness(envelope: Envelope) -> _Witness:
         first = "what continues the cue" if cue else _UNLABELLED
-        witnesses.append(_Witness(course, text, first))
+        witnesses.append(_Witness(envelope, text, first))
         return witnesses[0]
 
     reader = TurnReader(tools, cue=cue, protocol=protocol, witness=witness)
@@ -79,10 +79,10 @@ _TAKEN_AS = {
 
 
 class _Witness:
-    """Stands between the scanner and the course, and notes what becomes of each part."""
+    """Stands between the scanner and the envelope, and notes what becomes of each part."""
 
-    def __init__(self, course: Course, text: str, first: str) -> None:
-        self._course = course
+    def __init__(self, envelope: Envelope, text: str, first: str) -> None:
+        self._envelope = envelope
         self._text = text
         self._open = first
         self._parts: list[Part] = []
@@ -94,31 +94,31 @@ class _Witness:
         return self._parts
 
     def on_label(self, label: Label, *, after_label: bool) -> bool:
-        taken = self._course.on_label(label, after_label=after_label)
+        taken = self._envelope.on_label(label, after_label=after_label)
         if taken:
             self._opened(label.start, label.end, label.kind, f"label {label.kind}")
         return taken
 
     def on_mark(self, mark: Mark) -> bool:
-        taken = self._course.on_mark(mark)
+        taken = self._envelope.on_mark(mark)
         if taken:
             self._opened(mark.start, mark.end, mark.kind, f"mark {mark.kind}")
         return taken
 
     def on_fence(self, fence: Fence) -> bool:
-        taken = self._course.on_fence(fence)
+        taken = self._envelope.on_fence(fence)
         if taken:
             self._note(fence.start, fence.end, "fence")
         return taken
 
     def on_text(self, text: str, start: int) -> None:
-        was_over = self._course.is_over
-        self._course.on_text(text, start)
+        was_over = self._envelope.is_over
+        self._envelope.on_text(text, start)
         taken_as = "dropped: the turn was over" if was_over else self._open
         self._note(start, start + len(text), taken_as)
 
     def _opened(self, start: int, end: int, kind: str, taken_as: str) -> None:
-        if self._course.is_over:
+        if self._envelope.is_over:
             taken_as += ", which has no place here: the turn is over"
         self._open = _TAKEN_AS.get(kind, self._open)
         self._note(start, end, taken_as)

@@ -22,7 +22,15 @@ from reactext.errors import SetupError
 from reactext.protocol import CallSyntax, grammar_source
 from reactext.reading.values import Bare, Expression, Pairs, strict_json
 
-__all__ = ["Call", "GrammarError", "Order", "read_arguments", "read_call", "read_canonical", "read_value"]
+__all__ = [
+    "Call",
+    "GrammarError",
+    "Order",
+    "read_arguments",
+    "read_call",
+    "read_canonical",
+    "read_value",
+]
 
 
 class GrammarError(Exception):
@@ -46,7 +54,7 @@ def read_canonical(text: str) -> list[Call]:
     """Read canonical calls, joined by the separator. Raises `GrammarError`."""
     tree = _parsed(_grammar("canonical.lark", ("calls",)), text, "calls")
     try:
-        return [_canonical_call(each) for each in tree.children]
+        return [_canonical_call(each) for each in tree.children if isinstance(each, Tree)]
     except ValueError as error:
         raise GrammarError(0) from error
 
@@ -87,13 +95,15 @@ class _NoLexer(Lexer):
     def __init__(self, configuration: Any) -> None:
         pass
 
-    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Token]:
+    def lex(self, _state: Any, _parser_state: Any) -> Iterator[Token]:
         return iter(())
 
 
 @lru_cache(maxsize=1)
 def _order_grammar() -> Lark:
-    return Lark(_resources.read("grammars", "turn.lark"), parser="lalr", start="turn", lexer=_NoLexer)
+    return Lark(
+        _resources.read("grammars", "turn.lark"), parser="lalr", start="turn", lexer=_NoLexer
+    )
 
 
 @lru_cache(maxsize=4)
@@ -107,8 +117,8 @@ def _grammar(name: str, starts: tuple[str, ...]) -> Lark:
     )
 
 
-def _ours(base_path: str | None, path: str) -> tuple[str, str]:
-    """Find ``%import reactext.running.calls``; any other import is not ours, which Lark takes an OSError for."""
+def _ours(_importer: str | None, path: str) -> tuple[str, str]:
+    """Find ``%import reactext.calls``. By an OSError, Lark knows that an import is not ours."""
     folder, _, name = path.replace(os.sep, "/").partition("/")
     if folder != "reactext":
         raise FileNotFoundError(path)
@@ -213,7 +223,7 @@ def _value(node: Any) -> Any:
     if name == "list":
         return _list(pairs)
     if name == "group":
-        return _group(pairs, node)
+        return _group(pairs)
     return _object(pairs)
 
 
@@ -228,7 +238,7 @@ def _list(pairs: Pairs) -> Any:
     return pairs.args
 
 
-def _group(pairs: Pairs, node: Tree[Token]) -> Any:
+def _group(pairs: Pairs) -> Any:
     """A tuple is a list, but one value in brackets is that value."""
     if pairs.kwargs:
         return _object(pairs)

@@ -27,9 +27,10 @@ class Labels(Value):
         "Gedanke", "Gedanken", "Überlegung", "Pensamento", "Pensiero", "Мысль",
     )  # fmt: skip
     action: tuple[str, ...] = (
-        "Action", "Actions", "Action Name", "Tool", "Tool Name", "Tool Call", "Tool Calls", "Tool Use",
-        "Function", "Function Call",
-        "行动", "动作", "操作", "执行", "工具", "调用工具", "工具调用", "行動", "動作", "執行", "工具調用",
+        "Action", "Actions", "Action Name", "Tool", "Tool Name", "Tool Call", "Tool Calls",
+        "Tool Use", "Function", "Function Call",
+        "行动", "动作", "操作", "执行", "工具", "调用工具", "工具调用",
+        "行動", "動作", "執行", "工具調用",
         "アクション", "ツール", "행동", "도구", "Acción", "Herramienta", "Outil",
         "Aktion", "Werkzeug", "Ação", "Ferramenta", "Azione", "Strumento", "Действие",
     )  # fmt: skip
@@ -38,10 +39,11 @@ class Labels(Value):
         "Tool Input", "Tool Inputs", "Tool Arguments", "Tool Args", "Tool Parameters",
         "Function Input", "Function Arguments", "Input", "Inputs", "Arguments", "Args",
         "Parameters", "Params",
-        "行动输入", "动作输入", "操作输入", "行动参数", "动作参数", "工具输入", "工具参数", "参数", "输入",
+        "行动输入", "动作输入", "操作输入", "行动参数", "动作参数", "工具输入", "工具参数",
+        "参数", "输入",
         "行動輸入", "動作輸入", "操作輸入", "行動參數", "動作參數", "工具輸入", "參數", "輸入",
-        "行動入力", "行動の入力", "アクション入力", "アクションの入力", "ツール入力", "入力", "引数",
-        "행동 입력", "입력",
+        "行動入力", "行動の入力", "アクション入力", "アクションの入力", "ツール入力",
+        "入力", "引数", "행동 입력", "입력",
         "Entrada de la acción", "Entrada de acción", "Entrada", "Parámetros", "Argumentos",
         "Entrée de l'action", "Entrée de l’action", "Entrée d'action", "Entrée", "Paramètres",
         "Aktionseingabe", "Aktions Eingabe", "Eingabe", "Parameter",
@@ -51,7 +53,8 @@ class Labels(Value):
         "Observation", "Observations", "Observation Result", "Tool Output", "Tool Result",
         "Tool Response", "Function Output", "Function Result", "Action Output", "Action Result",
         "Result", "Results", "Output", "Response",
-        "观察", "观察结果", "观测", "观测结果", "工具结果", "工具输出", "返回结果", "执行结果", "结果",
+        "观察", "观察结果", "观测", "观测结果", "工具结果", "工具输出", "返回结果", "执行结果",
+        "结果",
         "觀察", "觀察結果", "觀測", "工具結果", "返回結果", "執行結果", "結果",
         "観察", "観察結果", "観測", "관찰", "관찰 결과", "결과",
         "Observación", "Observaciones", "Resultado", "Résultat", "Beobachtung", "Ergebnis",
@@ -72,7 +75,7 @@ class CallSyntax(Value):
 
     The templates are filled with ``str.format``. ``grammar`` is the source of a Lark grammar, or
     the path of a ``.lark`` file, whose start rule is ``call``; empty is ours. It may import ours:
-    ``%import reactext.running.calls (call, argument, value)``.
+    ``%import reactext.calls (call, argument, value)``.
     """
 
     call: str = "{tool}({arguments})"
@@ -99,7 +102,8 @@ class Protocol(Value):
         colon: str = ":",
         calls: CallSyntax | dict[str, Any] = CallSyntax(),  # noqa: B008 (frozen)
     ) -> None:
-        super().__init__(labels=labels, colon=colon, calls=calls)
+        given: dict[str, Any] = {"labels": labels, "colon": colon, "calls": calls}
+        super().__init__(**given)
         _check_labels(self.labels)
         _check_syntax(self)
 

@@ -13,12 +13,13 @@ from reactext.models import Action, TextDelta, Turn
 from reactext.protocol import Protocol
 from reactext.reading.binding import Draft
 from reactext.reading.course import Course
+from reactext.reading.envelope import Envelope
 from reactext.reading.findings import Findings
+from reactext.reading.known import Known
 from reactext.reading.labels import Label, LabelFinder
 from reactext.reading.names import resolve
 from reactext.reading.scanner import Listener, Scanner
 from reactext.reading.settling import Settlement, settled
-from reactext.reading.written_calls import Known
 from reactext.tools import Tool, Toolbox
 
 Tools = Toolbox | Iterable[Tool | Callable[..., Any]] | None
@@ -53,7 +54,7 @@ class TurnReader:
         protocol: Protocol | None = None,
         step: int = 1,
         thinking_open: bool = False,
-        witness: Callable[[Course], Listener] | None = None,
+        witness: Callable[[Envelope], Listener] | None = None,
     ) -> None:
         protocol = protocol or Protocol()
         toolbox = tools if isinstance(tools, Toolbox) or tools is None else Toolbox(tools)
@@ -65,12 +66,12 @@ class TurnReader:
         self._findings = Findings(step=step)
         self._scanner: Scanner
         self._course = Course(self._known, self._finder, self._findings, self._stop)
-        listener = self._course if witness is None else witness(self._course)
+        self._envelope = Envelope(self._course, self._finder)
+        listener = self._envelope if witness is None else witness(self._envelope)
         self._scanner = Scanner(self._finder, listener)
         self._has_cue = self._begin(cue)
-        self._opened_thinking = thinking_open
         if thinking_open:
-            self._course.open_thinking()
+            self._envelope.open_thinking()
 
     def _stop(self) -> None:
         self._scanner.over = True
@@ -88,7 +89,7 @@ class TurnReader:
         self._course.begin(last.kind, draft)
         written = cue[last.end :].strip()
         if written and last.kind in ("action", "action_input"):
-            self._course.on_text(cue[last.end :], 0)
+            self._course.take(cue[last.end :], 0)
         return True
 
     @property
@@ -118,16 +119,14 @@ class TurnReader:
         Raises TurnError, which says what is wrong and what to write instead.
         """
         text = "".join(self._pieces)
-        if self.done:
-            text = text[: self._scanner.position]
-        self._course.is_final = True
+        self._envelope.is_final = True
         if not self.done:
             self._scanner.feed("", final=True)
-            self._course.finish(cut=cut)
+            self._envelope.finish(cut=cut)
         self._findings.release()
         try:
             return settled(
-                self._course,
+                self._envelope,
                 Settlement(
                     text,
                     self._protocol,

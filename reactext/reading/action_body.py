@@ -1,7 +1,7 @@
 """Collects the text after "Action:" and reads each call as soon as it is complete.
 
-    a(x="1") || b()      - a()      {"tool": …}      a
-                         - b()                       {"x": 1}
+a(x="1") || b()      - a()      {"tool": …}      a
+                     - b()                       {"x": 1}
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from dataclasses import replace
 from reactext.reading.binding import Draft
 from reactext.reading.findings import Findings
 from reactext.reading.inputs import read_input
+from reactext.reading.known import Known
 from reactext.reading.names import is_none, resolve_exactly, says_answer_follows, undressed
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import Part, Tracker
 from reactext.reading.values import strict_json
-from reactext.reading.written_calls import JOINT, Known, read_clean, read_written
+from reactext.reading.written_calls import JOINT, read_clean, read_written
 
 _CALL = re.compile(
-    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、])[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
+    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、])[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?"
+    r"(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
 )
 _BAR = re.compile(r"\|\||｜｜")
 _ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
@@ -217,7 +219,9 @@ class ActionBody:
         """Split ``a(x="1" || b()``, where the bracket before the separator was forgotten."""
         parts, start = [], 0
         for bar in _BAR.finditer(text):
-            if self._looks_like_call(text[bar.end() : bar.end() + 200]) and _ENDED.search(text[start : bar.start()]):
+            if self._looks_like_call(text[bar.end() : bar.end() + 200]) and _ENDED.search(
+                text[start : bar.start()]
+            ):
                 parts.append(text[start : bar.start()])
                 start = bar.end()
         return [*parts, text[start:]]
@@ -235,7 +239,9 @@ class ActionBody:
             self.pending = None
             return False
         name = undressed(text)
-        is_known = self._known.tools is not None and resolve_exactly(name, self._known.tools) is not None
+        is_known = (
+            self._known.tools is not None and resolve_exactly(name, self._known.tools) is not None
+        )
         if is_known or self._looks_like_call(text):
             self._add(self.pending)
             self.pending = None
@@ -293,7 +299,9 @@ class ActionBody:
         if self._is_read or (self.pending is None and not "".join(self._item).strip()):
             return
         name = self.pending.name if self.pending is not None else ""
-        self._add(Draft(name, text="".join(self._item), problem="the action was cut at the length limit"))
+        self._add(
+            Draft(name, text="".join(self._item), problem="the action was cut at the length limit")
+        )
 
     def settle(self) -> None:
         """Take a name alone as a call without arguments: no input has come."""
@@ -304,8 +312,10 @@ class ActionBody:
     def gives_way(self) -> bool:
         """Whether the action says no more than that the answer follows, as it does."""
         draft = self.pending
-        if draft is None or not self._findings.is_open or not (
-            (draft.is_answer and not draft.args) or says_answer_follows(draft.text)
+        if (
+            draft is None
+            or not self._findings.is_open
+            or not ((draft.is_answer and not draft.args) or says_answer_follows(draft.text))
         ):
             return False
         self.pending = None
@@ -322,4 +332,6 @@ def _without_input(draft: Draft) -> Draft:
     required = [each.name for each in draft.tool.parameters if each.required]
     if not required:
         return draft
-    return replace(draft, problem=f"{draft.name} was given no arguments; it needs {', '.join(required)}")
+    return replace(
+        draft, problem=f"{draft.name} was given no arguments; it needs {', '.join(required)}"
+    )

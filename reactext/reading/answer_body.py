@@ -9,10 +9,10 @@ from __future__ import annotations
 from reactext.protocol import bare
 from reactext.reading.bodies import Told
 from reactext.reading.findings import Findings
+from reactext.reading.known import Known
 from reactext.reading.labels import Label
 from reactext.reading.names import is_none, resolve, resolve_exactly, undressed
 from reactext.reading.scanner import Fence
-from reactext.reading.written_calls import Known
 
 _SURE_ENDS = ("thought", "observation")
 
@@ -20,7 +20,15 @@ _SURE_ENDS = ("thought", "observation")
 class AnswerBody:
     """The text of an answer; ``over_at`` is where it ended, if it did before the text."""
 
-    def __init__(self, known: Known, findings: Findings, start: int, label: Label | None, *, wraps: bool = False) -> None:
+    def __init__(
+        self,
+        known: Known,
+        findings: Findings,
+        start: int,
+        label: Label | None,
+        *,
+        wraps: bool = False,
+    ) -> None:
         self._known = known
         self._findings = findings
         self._told = Told(findings, "answer")
@@ -36,7 +44,7 @@ class AnswerBody:
 
     is_inside = False
 
-    def take(self, text: str, start: int) -> None:
+    def take(self, text: str, _start: int) -> None:
         if self.over_at is not None:
             return
         if not self._held_kind:
@@ -73,7 +81,7 @@ class AnswerBody:
         if self._ends(label):
             self._end_at(label.start)
             return True
-        if label.kind == "action" and not label.is_weak or label.kind == "question":
+        if (label.kind == "action" and not label.is_weak) or label.kind == "question":
             self._release()
             self._hold(label.kind, label.start)
         return False
@@ -109,11 +117,16 @@ class AnswerBody:
 
     def _judge_action(self) -> None:
         """Keep holding a line that names a tool: it is an action, written after the answer."""
-        first = "".join(self._held).split("\n", 1)[0].partition(":")[2] or "".join(self._held).partition("：")[2]
+        first = (
+            "".join(self._held).split("\n", 1)[0].partition(":")[2]
+            or "".join(self._held).partition("：")[2]
+        )
         name = undressed(first.strip().split("(")[0])
-        if is_none(name) or (self._known.tools is not None and resolve_exactly(name, self._known.tools)):
-            self._end_at(self._held_at)
-        elif self._known.tools is None and "(" in first and resolve(name, None).name:
+        if (
+            is_none(name)
+            or (self._known.tools is not None and resolve_exactly(name, self._known.tools))
+            or (self._known.tools is None and "(" in first and resolve(name, None).name)
+        ):
             self._end_at(self._held_at)
         elif self._held_lines > 1:
             self._release()
@@ -146,7 +159,11 @@ class AnswerBody:
 
     def tag_end(self, name: str, start: int) -> bool:
         """Take the closing tag of the label, if it was one."""
-        if self._label is None or self._label.dress != "<" or bare(self._label.written) != bare(name):
+        if (
+            self._label is None
+            or self._label.dress != "<"
+            or bare(self._label.written) != bare(name)
+        ):
             return False
         self._end_at(start)
         return True

@@ -12,8 +12,10 @@ from reactext.reading.values import Bare, Expression, expression_in, plain, stri
 from reactext.tools import Parameter, Tool, folded
 
 WRAPPERS = frozenset(
-    ("properties", "args", "kwargs", "input", "inputs", "arguments", "parameters", "params", "toolinput",
-     "actioninput", "arg", "arg1", "argument", "value", "functionargs")
+    (
+        "properties", "args", "kwargs", "input", "inputs", "arguments", "parameters", "params",
+        "toolinput", "actioninput", "arg", "arg1", "argument", "value", "functionargs",
+    )
 )  # fmt: skip
 """Keys that hold all arguments, where the tool has no parameter of that name."""
 
@@ -86,18 +88,23 @@ def _fits(value: dict[str, Any], tool: Tool) -> bool:
 def _takes(parameter: Parameter, kind: str) -> bool:
     """Whether a parameter may be of this type; one that declares nothing may be of any."""
     declared = parameter.schema.get("type")
-    if declared is None and not {"anyOf", "oneOf", "enum", "const", "allOf"} & parameter.schema.keys():
+    if (
+        declared is None
+        and not {"anyOf", "oneOf", "enum", "const", "allOf"} & parameter.schema.keys()
+    ):
         return False
-    options = [parameter.schema, *parameter.schema.get("anyOf", []), *parameter.schema.get("oneOf", [])]
+    options = [
+        parameter.schema,
+        *parameter.schema.get("anyOf", []),
+        *parameter.schema.get("oneOf", []),
+    ]
     return any(
         each.get("type") == kind or (isinstance(each.get("type"), list) and kind in each["type"])
         for each in options
     )
 
 
-def _bound_by_name(
-    draft: Draft, tool: Tool, args: list[Any], kwargs: Mapping[str, Any]
-) -> Draft:
+def _bound_by_name(draft: Draft, tool: Tool, args: list[Any], kwargs: Mapping[str, Any]) -> Draft:
     parameters = {each.name: each for each in tool.parameters}
     named: dict[str, Any] = {}
     for key, value in kwargs.items():
@@ -162,8 +169,14 @@ def bound_list(draft: Draft, values: list[Any]) -> Draft:
     if len(values) == 1 and isinstance(values[0], Mapping):
         return bound_object(draft, values[0])
     one = only_parameter(draft.tool)
-    if values and all(isinstance(each, Mapping) for each in values) and not (one and _takes(one, "array")):
-        return replace(draft, problem=f"{draft.name} was given several objects; write one action for each")
+    if (
+        values
+        and all(isinstance(each, Mapping) for each in values)
+        and not (one and _takes(one, "array"))
+    ):
+        return replace(
+            draft, problem=f"{draft.name} was given several objects; write one action for each"
+        )
     if one is not None and (len(draft.tool.parameters) == 1 or _takes(one, "array")):
         return bound(draft, (values,), {})
     return bound(draft, values, {})
@@ -177,7 +190,15 @@ def _unwrapped(value: Mapping[str, Any], draft: Draft) -> tuple[Any, bool]:
         return value, False
     wrappers = [key for key in value if bare(str(key)).strip("_") in WRAPPERS]
     others = {bare(str(key)) for key in value if key not in wrappers}
-    if len(wrappers) != 1 or others - {"type", "name", "tool", "action", "function", "required", "title"}:
+    if len(wrappers) != 1 or others - {
+        "type",
+        "name",
+        "tool",
+        "action",
+        "function",
+        "required",
+        "title",
+    }:
         return value, False
     inner = value[wrappers[0]]
     if isinstance(inner, str) and (loaded := encoded_object(inner)) is not None:

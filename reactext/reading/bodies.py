@@ -25,11 +25,11 @@ class Body(Protocol):
         """Where the turn was over: nothing that comes can belong to it; else None."""
         ...
 
-    def take(self, text: str, start: int) -> None:
+    def take(self, text: str, start: int, /) -> None:
         """Take the next piece, which stands at ``start``."""
         ...
 
-    def fence(self, fence: Fence) -> bool:
+    def fence(self, fence: Fence, /) -> bool:
         """Take a fence, or refuse it: then it comes again, as text."""
         ...
 
@@ -71,7 +71,6 @@ class Prose:
 
     over_at: int | None = None
 
-
     def __init__(self, told: Told) -> None:
         self._told = told
         self._fenced: list[str] = []
@@ -81,7 +80,7 @@ class Prose:
     def is_inside(self) -> bool:
         return bool(self._ticks)
 
-    def take(self, text: str, start: int) -> None:
+    def take(self, text: str, _start: int) -> None:
         if self._ticks:
             self._fenced.append(text)
         else:
@@ -107,10 +106,10 @@ class Skip:
     is_inside = False
     over_at: int | None = None
 
-    def take(self, text: str, start: int) -> None:
+    def take(self, _text: str, _start: int) -> None:
         """Pass over it."""
 
-    def fence(self, fence: Fence) -> bool:
+    def fence(self, _fence: Fence) -> bool:
         return True
 
     def finish(self) -> None:
@@ -129,7 +128,7 @@ class AfterCalls:
         if self.over_at is None and text.strip(" \t\r\n`*;,.|"):
             self.over_at = start + len(text) - len(text.lstrip())
 
-    def fence(self, fence: Fence) -> bool:
+    def fence(self, _fence: Fence) -> bool:
         return True
 
     def finish(self) -> None:
@@ -145,7 +144,7 @@ class NoneBody:
     def __init__(self) -> None:
         self._text: list[str] = []
 
-    def take(self, text: str, start: int) -> None:
+    def take(self, text: str, _start: int) -> None:
         self._text.append(text)
 
     def fence(self, fence: Fence) -> bool:

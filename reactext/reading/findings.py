@@ -51,21 +51,24 @@ class Findings:
         self.tell(kind, text)
 
     def forget(self) -> None:
-        """Take all that was read as reasoning: nothing of it was certain."""
-        self._held.clear()
-        thought = self.told("preamble") or self.told("thought")
-        was_told = "thought" in self._texts and not self.is_held
+        """Take all that was read as reasoning: nothing of it was certain.
+
+        A thought that was told already cannot be told again.
+        """
+        was_told = not self.is_held and self.has_told("thought")
+        text = self.told("preamble") + self.told("thought")
         thinking = self._texts.get("thinking", [])
-        self._texts.clear()
+        self._texts = {"thinking": thinking}
+        if was_told or not text:
+            thinking.append(text)
+        else:
+            self.is_held = False
+            self.tell("thinking", text)
+        self.is_held = False
+        self._held.clear()
         self._waiting.clear()
         self.actions.clear()
         self.answer, self.problem = None, ""
-        if was_told:
-            self._texts["thinking"] = [*thinking, thought]
-        else:
-            self._texts["thinking"] = thinking
-            self.events.append(TextDelta(kind="thinking", text=thought)) if thought else None
-            self._texts["thinking"].append(thought)
 
     def has_told(self, kind: str) -> bool:
         """Whether there was any text of a kind."""

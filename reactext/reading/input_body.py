@@ -59,7 +59,11 @@ class InputBody:
     def fence(self, fence: Fence) -> bool:
         ticks = fence.text.strip().strip(">").strip()[:3]
         if self._mode in ("bracket", "keyed") and self.is_inside:
-            return bool(self._ticks) and self._tracker.in_string is False and self._fence_ends(fence, ticks)
+            return (
+                bool(self._ticks)
+                and self._tracker.in_string is False
+                and self._fence_ends(fence, ticks)
+            )
         if self._ticks:
             return self._fence_ends(fence, ticks)
         if self._is_read or self._is_fenced:
@@ -194,7 +198,9 @@ class InputBody:
             return
         if not self._draft.problem or "(" in self._draft.text:
             draft = read_input(text, replace(self._draft, kwargs={}, problem=""))
-            self._findings.add(replace(draft, text=f"{self._draft.text}\n{text.strip()}"), self._start)
+            self._findings.add(
+                replace(draft, text=f"{self._draft.text}\n{text.strip()}"), self._start
+            )
         else:
             self._findings.add(self._draft, self._start)
 
@@ -211,4 +217,3 @@ class InputBody:
             length, self.over_at = self._cut
             text = text[:length]
         self._read(text)
-

@@ -11,24 +11,35 @@ from dataclasses import replace
 from typing import Any
 
 from reactext.grammar import GrammarError, read_arguments, read_value
-from reactext.reading.binding import Draft, bound, bound_list, bound_object, encoded_object, only_parameter
+from reactext.reading.binding import (
+    Draft,
+    bound,
+    bound_list,
+    bound_object,
+    encoded_object,
+    only_parameter,
+)
 from reactext.reading.mending import Mended, UnmendableError, mend
 from reactext.reading.names import is_none
 from reactext.reading.strings import CLOSING, decoded
-from reactext.reading.tracking import Tracker
+from reactext.reading.tracking import construct_end
 from reactext.reading.values import Bare, Expression, Pairs, strict_json
 from reactext.tools import folded
 
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})(?:[ \t]*[\w+.#\-]{0,24}[ \t\r]*\n)?")
 _REMARK = re.compile(
-    r"\n[ \t]*\r?\n[ \t]*(?:I['’]?(?:ll| will| am|'m)|Let me|Now,? I|Waiting|Please wait|\(|Once |After (?:this|that)"
-    r"|This (?:will|should)|Next,|Then,? I|我(?:将|会|来|先)|接下来|等待|然后)[^\n]*\s*\Z"
+    r"\n[ \t]*\r?\n[ \t]*(?:I['’]?(?:ll| will| am|'m)|Let me|Now,? I|Waiting|Please wait|\(|Once "
+    r"|After (?:this|that)|This (?:will|should)|Next,|Then,? I|我(?:将|会|来|先)"
+    r"|接下来|等待|然后)[^\n]*\s*\Z"
 )
 _LEAD = re.compile(r"[\w ,'’`]{1,80}[:：]?\s*(?=\{)")
 _CALLED = re.compile(r"(?P<name>[\w.]{1,80})\s?[(（]")
 _MIDLINE_LABEL = re.compile(r"(?<=\S) (?:Observation|Thought|Final Answer): ")
 _TAGGED = re.compile(r"<(?P<key>\w{1,60})>(?P<value>[^<]*)</(?P=key)>")
-_LINE = re.compile(r"[ \t]*(?:[-*•][ \t]+)?[`\"'*]{0,2}(?P<key>[^\W\d][\w \-]{0,60}?)[`\"'*]{0,2}[ \t]*[:=：＝][ \t]*(?P<value>.*)")
+_LINE = re.compile(
+    r"[ \t]*(?:[-*•][ \t]+)?[`\"'*]{0,2}(?P<key>[^\W\d][\w \-]{0,60}?)[`\"'*]{0,2}"
+    r"[ \t]*[:=：＝][ \t]*(?P<value>.*)"
+)
 
 
 def read_input(text: str, draft: Draft) -> Draft:
@@ -41,7 +52,7 @@ def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
     draft = draft.repaired(*repairs)
     if not stripped and _needs_arguments(draft):
         return replace(draft, problem=f"{draft.name} was given no arguments")
-    if not stripped or is_none(stripped) and len(stripped) < 12:
+    if not stripped or (is_none(stripped) and len(stripped) < 12):
         return draft
     if stripped[0] in "{｛":
         return _object_text(stripped, draft)
@@ -72,7 +83,8 @@ def raw(text: str, draft: Draft) -> Draft:
         return draft.repaired("arguments of a tool without parameters")
     names = ", ".join(each.name for each in draft.tool.parameters)
     return replace(
-        draft, problem=f"the arguments of {draft.tool.name} ({names}) cannot be read in {text[:80]!r}"
+        draft,
+        problem=f"the arguments of {draft.tool.name} ({names}) cannot be read in {text[:80]!r}",
     )
 
 
@@ -94,13 +106,8 @@ def _unfenced(text: str) -> tuple[str, tuple[str, ...]]:
 
 def _construct(text: str) -> tuple[str, bool]:
     """Return the text to where its first bracket closes, and whether it does."""
-    tracker = Tracker()
-    length = 0
-    for part in tracker.feed(text, final=True):
-        if part.kind == "closed":
-            return text[:length], True
-        length += len(part.text)
-    return text, False
+    end = construct_end(text)
+    return (text, False) if end is None else (text[:end], True)
 
 
 def loaded(text: str) -> tuple[Any, Mended | None]:
@@ -169,7 +176,9 @@ def _listed(text: str, draft: Draft) -> Draft | None:
 def _list_value(value: Any, draft: Draft) -> Draft | None:
     if not isinstance(value, list) or draft.tool is None:
         return None
-    if only_parameter(draft.tool) is not None and any(isinstance(each, Bare | Expression) for each in value):
+    if only_parameter(draft.tool) is not None and any(
+        isinstance(each, Bare | Expression) for each in value
+    ):
         return None
     return bound_list(draft.repaired("brackets"), value)
 
@@ -212,7 +221,11 @@ def _led(text: str, draft: Draft) -> Draft | None:
     except (GrammarError, UnmendableError):
         return None
     known = {folded(each.name) for each in draft.tool.parameters}
-    if not is_closed or not isinstance(value, dict) or not known & {folded(str(key)) for key in value}:
+    if (
+        not is_closed
+        or not isinstance(value, dict)
+        or not known & {folded(str(key)) for key in value}
+    ):
         return None
     return bound_object(draft.repaired("words before the arguments"), value)
 
@@ -267,7 +280,11 @@ def _lines(text: str, draft: Draft) -> Draft | None:
     values: dict[str, list[str]] = {}
     last = ""
     keys = "|".join(re.escape(each.name) for each in draft.tool.parameters)
-    one_a_line = re.sub(rf"[;；,，][ \t]*(?=[\"'`]?(?:{keys})[\"'`]?[ \t]*[:=：＝])", "\n", text) if keys else text
+    one_a_line = (
+        re.sub(rf"[;；,，][ \t]*(?=[\"'`]?(?:{keys})[\"'`]?[ \t]*[:=：＝])", "\n", text)
+        if keys
+        else text
+    )
     for line in one_a_line.split("\n"):
         found = _LINE.fullmatch(line.rstrip("\r"))
         name = names.get(folded(found["key"])) if found is not None else None
@@ -278,9 +295,11 @@ def _lines(text: str, draft: Draft) -> Draft | None:
             return None
         else:
             values[last].append(line)
-    return bound(draft.repaired("key: value lines"), (), {
-        key: _line_value("\n".join(each)) for key, each in values.items()
-    })
+    return bound(
+        draft.repaired("key: value lines"),
+        (),
+        {key: _line_value("\n".join(each)) for key, each in values.items()},
+    )
 
 
 def _tagged(text: str, draft: Draft) -> Draft | None:
@@ -288,7 +307,11 @@ def _tagged(text: str, draft: Draft) -> Draft | None:
     if draft.tool is None or text[0] != "<":
         return None
     names = {each.name for each in draft.tool.parameters}
-    found = {each["key"]: Bare(each["value"].strip()) for each in _TAGGED.finditer(text) if each["key"] in names}
+    found = {
+        each["key"]: Bare(each["value"].strip())
+        for each in _TAGGED.finditer(text)
+        if each["key"] in names
+    }
     return bound(draft.repaired("arguments in tags"), (), found) if found else None
 
 
@@ -317,7 +340,7 @@ def _without_tail(text: str) -> str:
 
 
 def _without_lone_quote(text: str) -> tuple[str, str]:
-    for quote in "\"“":
+    for quote in '"“':
         count = text.count(quote) + (text.count(CLOSING[quote]) if CLOSING[quote] != quote else 0)
         if count == 1 and (text.startswith(quote) or text.endswith(CLOSING[quote])):
             return text.strip(quote + CLOSING[quote]).strip(), "missing quote"

@@ -1,6 +1,6 @@
 """Reads calls that are written as JSON objects, whatever their keys are called.
 
-    {"action": …, "action_input": …}   {"name": …, "arguments": …}   {"get_weather": {…}}   [{…}, {…}]
+{"action": …, "action_input": …}   {"name": …, "arguments": …}   {"get_weather": {…}}   [{…}, {…}]
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from reactext.protocol import bare
-from reactext.reading.binding import Draft, bound, bound_list, bound_object, encoded_object, only_parameter
+from reactext.reading.binding import (
+    Draft,
+    bound,
+    bound_list,
+    bound_object,
+    encoded_object,
+    only_parameter,
+)
 from reactext.reading.inputs import raw, read_input
 from reactext.reading.names import is_answer, is_none, resolve, resolve_exactly
 from reactext.reading.values import Bare, plain
@@ -21,14 +28,16 @@ _TOOL_KEYS = (
     "command", "行动", "动作", "工具", "行動", "動作", "acción", "herramienta",
 )  # fmt: skip
 _INPUT_KEYS = (
-    "actioninput", "toolinput", "args", "arguments", "parameters", "params", "input", "kwargs", "toolargs",
-    "toolarguments", "toolparameters", "functionargs", "actionargs", "actionarguments", "actionparameters",
-    "actionparams", "inputs", "行动输入", "动作输入", "参数", "输入", "行動輸入", "entradadelaacción",
+    "actioninput", "toolinput", "args", "arguments", "parameters", "params", "input", "kwargs",
+    "toolargs", "toolarguments", "toolparameters", "functionargs", "actionargs", "actionarguments",
+    "actionparameters", "actionparams", "inputs",
+    "行动输入", "动作输入", "参数", "输入", "行動輸入", "entradadelaacción",
 )  # fmt: skip
 _LIST_KEYS = ("toolcalls", "actions", "calls", "tools", "functioncalls", "tooluses")
 _OTHER_KEYS = {
-    "thought", "thoughts", "reasoning", "reason", "id", "type", "思考", "explanation", "plan", "callid",
-    "toolcallid", "index", "observation", "thinking", "reflection", "rationale", "pensamiento",
+    "thought", "thoughts", "reasoning", "reason", "id", "type", "思考", "explanation", "plan",
+    "callid", "toolcallid", "index", "observation", "thinking", "reflection", "rationale",
+    "pensamiento",
 }  # fmt: skip
 _ANSWER_KEYS = ("finalanswer", "answer", "最终答案", "response", "finalresponse", "output")
 
@@ -59,7 +68,12 @@ def read_json_calls(value: Any, tools: Toolbox | None, text: str, *, labelled: b
 
 
 def _call(
-    value: Mapping[str, Any], keys: dict[str, str], tools: Toolbox | None, text: str, *, labelled: bool
+    value: Mapping[str, Any],
+    keys: dict[str, str],
+    tools: Toolbox | None,
+    text: str,
+    *,
+    labelled: bool,
 ) -> Draft | None:
     tool_key = next((keys[each] for each in _TOOL_KEYS if each in keys), None)
     if tool_key is None:
@@ -70,14 +84,18 @@ def _call(
         return _call(name, inner, tools, text, labelled=labelled)
     if not isinstance(name, str):
         return None
-    input_key = next((keys[each] for each in _INPUT_KEYS if each in keys and keys[each] != tool_key), None)
+    input_key = next(
+        (keys[each] for each in _INPUT_KEYS if each in keys and keys[each] != tool_key), None
+    )
     given = value[input_key] if input_key is not None else _flat(value, tool_key)
     if is_none(name):
         return None
     if is_answer(name, tools):
         return Draft(name, text=text, is_answer=True, args=(plain(given),))
     named = resolve(name, tools)
-    is_sure = named.tool is not None or (input_key is not None and bare(tool_key) not in ("name", "command"))
+    is_sure = named.tool is not None or (
+        input_key is not None and bare(tool_key) not in ("name", "command")
+    )
     if not labelled and not (is_sure if tools is not None else input_key is not None):
         return None
     draft = Draft(named.name, named.tool, text=text, problem=named.problem).repaired(named.repair)
@@ -87,7 +105,9 @@ def _call(
 def _flat(value: Mapping[str, Any], tool_key: str) -> Any:
     """Arguments beside the tool's name, in the same object."""
     rest = {
-        key: each for key, each in value.items() if key != tool_key and bare(str(key)) not in _OTHER_KEYS
+        key: each
+        for key, each in value.items()
+        if key != tool_key and bare(str(key)) not in _OTHER_KEYS
     }
     return rest or None
 
@@ -127,7 +147,9 @@ def bound_given(draft: Draft, given: Any) -> Draft:
     if isinstance(given, list):
         return _listed(draft, given)
     if draft.tool is not None and only_parameter(draft.tool) is None and draft.tool.parameters:
-        return replace(draft, problem=f"the arguments of {draft.name} are {given!r}; give them by name")
+        return replace(
+            draft, problem=f"the arguments of {draft.name} are {given!r}; give them by name"
+        )
     return bound(draft, (given,), {})
 
 

@@ -1,6 +1,6 @@
 """Finds the labels of the protocol at the start of a line, however they are dressed.
 
-    Action:  **Action:**  ### Action  1. Action 2:  🔧 action：  > Action :  Assistant: Action:
+Action:  **Action:**  ### Action  1. Action 2:  🔧 action：  > Action :  Assistant: Action:
 """
 
 from __future__ import annotations
@@ -125,7 +125,10 @@ class LabelFinder:
         if len(stripped) < least and stripped.isascii():
             return False
         return any(
-            kind == "observation" and each.startswith(name) and each not in _WEAK and (not strict or stripped[0].isupper() or not stripped.isascii())
+            kind == "observation"
+            and each.startswith(name)
+            and each not in _WEAK
+            and (not strict or stripped[0].isupper() or not stripped.isascii())
             for each, kind in self._kinds.items()
         ) and bool(name)
 

@@ -15,22 +15,35 @@ from dataclasses import dataclass
 from reactext.grammar import GrammarError
 from reactext.reading.binding import Draft
 from reactext.reading.course import Course
+from reactext.reading.envelope import Envelope
 from reactext.reading.findings import Findings
 from reactext.reading.inputs import loaded
 from reactext.reading.json_calls import read_json_calls
+from reactext.reading.known import Known
 from reactext.reading.labels import LabelFinder
 from reactext.reading.mending import UnmendableError
 from reactext.reading.names import resolve_exactly
 from reactext.reading.scanner import Scanner
-from reactext.reading.tracking import TooMuchError, Tracker
-from reactext.reading.written_calls import Known, read_clean, read_written
+from reactext.reading.tracking import TooMuchError, construct_end
+from reactext.reading.written_calls import read_clean, read_written
 
 _TRIES = 12
-_OPENING = re.compile(r"^[ \t>]*(?:(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[\w.+\-]{0,24})[ \t]*\r?\n\s{0,8})?(?:functools)?(?=[\[{])", re.MULTILINE)
+_OPENING = re.compile(
+    r"^[ \t>]*(?:(?:`{3,}|~{3,})[ \t]*[\w.+\-]{0,24}[ \t]*\r?\n\s{0,8})?(?:functools)?(?=[\[{])",
+    re.MULTILINE,
+)
 _FENCED = re.compile(r"```[ \t]*[\w.+\-]{0,24}[ \t]*\r?\n(?P<code>[^`]*)\n?```")
 _FENCE_LINE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
-_TOOL_FENCE = re.compile(r"^[ \t>]*```[ \t]*(?:tool_code|tool_call|tool_calls|tool|action|function_call)[ \t]*\r?\n(?P<code>[^`]*)", re.MULTILINE)
-_MIDLINE = re.compile(r"(?<![\w\"'`“‘/?&*])Action ?[:：][ \t]{0,4}(?P<name>[`*]{0,2}[^\s:：()\[\]{}\"'][^\n:：()\[\]{}\"']{0,80}?)(?=[ \t]{0,4}[(（\[]|[ \t`*.]{0,4}(?:\r?\n|Action[ _]?Input))")
+_TOOL_FENCE = re.compile(
+    r"^[ \t>]*```[ \t]*(?:tool_code|tool_calls?|tool|action|function_call)[ \t]*\r?\n"
+    r"(?P<code>[^`]*)",
+    re.MULTILINE,
+)
+_MIDLINE = re.compile(
+    r"(?<![\w\"'`“‘/?&*])Action ?[:：][ \t]{0,4}"
+    r"(?P<name>[`*]{0,2}[^\s:：()\[\]{}\"'][^\n:：()\[\]{}\"']{0,80}?)"
+    r"(?=[ \t]{0,4}[(（\[]|[ \t`*.]{0,4}(?:\r?\n|Action[ _]?Input))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +56,17 @@ class Resort:
     repair: str
 
 
-def read_part(text: str, known: Known, finder: LabelFinder, step: int, *, midline: bool) -> Course:
+def read_part(
+    text: str, known: Known, finder: LabelFinder, step: int, *, midline: bool = False
+) -> Course:
     """Read a part of a text as if it were the whole."""
     findings = Findings(step=step)
     course = Course(known, finder, findings, lambda: setattr(scanner, "over", True))
-    scanner = Scanner(finder, course, midline=midline)
-    course.is_final = True
+    envelope = Envelope(course, finder)
+    scanner = Scanner(finder, envelope, midline=midline)
+    envelope.is_final = True
     scanner.feed(text, final=True)
-    course.finish(cut=False)
+    envelope.finish(cut=False)
     findings.release()
     return course
 
@@ -62,7 +78,9 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
         if drafts:
             return _resort(drafts, found.start(), end, "no action label", step)
     for fence in _TOOL_FENCE.finditer(text, start):
-        drafts = [draft for line in fence["code"].split("\n") for draft in read_written(line, known)]
+        drafts = [
+            draft for line in fence["code"].split("\n") for draft in read_written(line, known)
+        ]
         drafts = [] if any(each.problem or each.needs_input for each in drafts) else drafts
         if drafts:
             return _resort(drafts, fence.start(), fence.end(), "native call", step)
@@ -75,7 +93,10 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
     return _resort(drafts, line_start, len(text), "no action label", step) if drafts else None
 
 
-_LOOSE = re.compile(r"^\W{0,8}(?:\d{1,2}\W{1,3})?(?:Action|Tool|行动|动作)\b[^\n]{0,200}", re.MULTILINE | re.IGNORECASE)
+_LOOSE = re.compile(
+    r"^\W{0,8}(?:\d{1,2}\W{1,3})?(?:Action|Tool|行动|动作)\b[^\n]{0,200}",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 def seems_labelled(text: str, known: Known) -> bool:
@@ -86,11 +107,13 @@ def seems_labelled(text: str, known: Known) -> bool:
     return any(each.name in line for line in lines for each in known.tools)
 
 
-def step_without_colons(text: str, start: int, known: Known, finder: LabelFinder, step: int) -> Resort | None:
+def step_without_colons(
+    text: str, start: int, known: Known, finder: LabelFinder, step: int
+) -> Resort | None:
     """Return the step whose labels have no colon: ``Action search``."""
     if not seems_labelled(text[start:], known):
         return None
-    course = read_part(text[start:], known, finder, step, midline=False)
+    course = read_part(text[start:], known, finder, step)
     if not course.findings.actions or course.findings.problem:
         return None
     end = course.over_at if course.over_at is not None else len(text) - start
@@ -108,31 +131,21 @@ def _candidates(text: str, start: int) -> Iterator[re.Match[str]]:
 
 
 def _json_drafts(text: str, start: int, known: Known) -> tuple[list[Draft], int]:
-    whole = _first_construct(text[start:])
     try:
-        value, _ = loaded(whole)
+        end = construct_end(text, start)
+        value, _ = loaded(text[start:end])
     except (GrammarError, UnmendableError, TooMuchError):
         return [], start
-    return read_json_calls(value, known.tools, whole, labelled=False), start + len(whole)
-
-
-def _first_construct(text: str) -> str:
-    tracker = Tracker()
-    length = 0
-    try:
-        for part in tracker.feed(text, final=True):
-            if part.kind == "closed":
-                break
-            length += len(part.text)
-    except TooMuchError:
-        return ""
-    return text[:length]
+    drafts = read_json_calls(value, known.tools, text[start:end], labelled=False)
+    return drafts, len(text) if end is None else end
 
 
 def _last_lines(text: str, start: int) -> int:
     """Return where the last paragraph begins."""
     stripped = text.rstrip()
-    return max(start, stripped.rfind("\n\n") + 2 if "\n\n" in stripped else 0, stripped.rfind("\n") + 1)
+    return max(
+        start, stripped.rfind("\n\n") + 2 if "\n\n" in stripped else 0, stripped.rfind("\n") + 1
+    )
 
 
 def _lone_calls(text: str, known: Known) -> list[Draft]:
@@ -157,7 +170,9 @@ def _resort(drafts: list[Draft], start: int, end: int, repair: str, step: int) -
     return Resort(findings, start, end, repair)
 
 
-def midline_step(text: str, start: int, end: int, known: Known, finder: LabelFinder, step: int) -> Resort | None:
+def midline_step(
+    text: str, start: int, end: int, known: Known, finder: LabelFinder, step: int
+) -> Resort | None:
     """Return the step whose labels stand in mid-line, outside of quotes."""
     tries = 0
     fenced = _fenced_spans(text, start, end)
@@ -172,7 +187,9 @@ def midline_step(text: str, start: int, end: int, known: Known, finder: LabelFin
         course = read_part(text[found.start() : end], known, finder, step, midline=True)
         if course.findings.actions and not course.findings.problem:
             length = course.over_at if course.over_at is not None else end - found.start()
-            return Resort(course.findings, found.start(), found.start() + length, "label in mid-line")
+            return Resort(
+                course.findings, found.start(), found.start() + length, "label in mid-line"
+            )
     return None
 
 
@@ -194,9 +211,11 @@ def _is_quoted(text: str, position: int) -> bool:
     return any(line.count(each) % 2 for each in '`"') or line.count("“") > line.count("”")
 
 
-def step_in_thinking(thinking: str, known: Known, finder: LabelFinder, step: int) -> Findings | None:
+def step_in_thinking(
+    thinking: str, known: Known, finder: LabelFinder, step: int
+) -> Findings | None:
     """Return the complete step that reasoning holds, if nothing follows it there."""
-    course = read_part(thinking, known, finder, step, midline=False)
+    course = read_part(thinking, known, finder, step)
     if course.findings.is_open or course.findings.problem or not course.is_labelled:
         return None
     end = course.over_at

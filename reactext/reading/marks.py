@@ -1,7 +1,7 @@
 """Finds the marks of chat templates, of reasoning and of native calls inside a text.
 
-    <think> </think>   <|im_end|> </s>   <|im_start|>assistant   <tool_call> [TOOL_CALLS]
-    <|channel|>final<|message|>   <action> </action>
+<think> </think>   <|im_end|> </s>   <|im_start|>assistant   <tool_call> [TOOL_CALLS]
+<|channel|>final<|message|>   <action> </action>
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Literal
 
 from reactext.reading.beginnings import MORE, Undecided
 
-MarkKind = Literal["think", "think_end", "end", "role", "start", "native", "channel", "tag", "tag_end"]
+MarkKind = Literal[
+    "think", "think_end", "end", "role", "start", "native", "channel", "tag", "tag_end"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +36,17 @@ _HARMONY = re.compile(
     r"(?:<\|start\|>[^<\n]{0,60})?<\|channel\|>(?P<channel>[^<\n]{0,70})"
     r"(?:<\|constrain\|>[^<\n]{0,16})?<\|message\|>"
 )
-_HARMONY_BEGUN = re.compile(r"(?:<\|(?:start|channel|constrain|message)\|>[^<\n]{0,70}){1,3}(?:<[|a-z]{0,11})?\Z")
+_HARMONY_BEGUN = re.compile(
+    r"(?:<\|(?:start|channel|constrain|message)\|>[^<\n]{0,70}){1,3}(?:<[|a-z]{0,11})?\Z"
+)
+_OPENS_ROLE = r"(?:<\|im_start\|>|<start_of_turn>|<\|start\|>|<\|turn>|<\|start_header_id\|>)[ ]?"
 # A role is named after its token: <|im_start|>user, <start_of_turn>model.
 _NAMED_ROLE = re.compile(
-    r"(?:<\|im_start\|>|<start_of_turn>|<\|start\|>|<\|turn>|<\|start_header_id\|>)[ ]?(?P<role>[a-z]{0,12})"
+    rf"{_OPENS_ROLE}(?P<role>[a-z]{{0,12}})"
     r"(?P<ended>[ \t]{0,4}(?:\r?\n|<\|end_header_id\|>|(?=[^a-z\s])))"
 )
 _NAMED_ROLE_BEGUN = re.compile(
-    r"(?:<\|im_start\|>|<start_of_turn>|<\|start\|>|<\|turn>|<\|start_header_id\|>)[ ]?[a-z]{0,12}"
+    rf"{_OPENS_ROLE}[a-z]{{0,12}}"
     r"[ \t]{0,4}(?:\r|<[|a-z_]{0,15})?\Z"
 )
 _ANGLE = re.compile(r"<(?P<name>[\w/|｜][\w▁|｜/.:=\"' \-]{0,60})>")
@@ -52,15 +57,25 @@ _KIMI = re.compile(r"◁(?P<name>/?think)▷")
 _KIMI_BEGUN = re.compile(r"◁/?[a-z]{0,5}\Z")
 
 _THINK = {
-    "think", "thinking", "reasoning", "reason", "reflection", "scratchpad", "analysis", "seed:think",
-    "begin_of_thought", "inner_monologue", "thoughts",
+    "think", "thinking", "reasoning", "reason", "reflection", "scratchpad", "analysis",
+    "seed:think", "begin_of_thought", "inner_monologue", "thoughts",
 }  # fmt: skip
 _THINK_END = {f"/{each}" for each in _THINK} | {"end_of_thought"}
 _END = {
     "/s", "im_end", "eot_id", "eom_id", "end_of_turn", "end", "endoftext", "end_of_text", "eos",
     "end_of_sentence", "return", "eot", "call", "end_of_turn_token", "turn|", "pad",
 }  # fmt: skip
-_ROLE = {"user", "human", "system", "tool", "observation", "ipython", "inst", "tool_response", "tool_results"}
+_ROLE = {
+    "user",
+    "human",
+    "system",
+    "tool",
+    "observation",
+    "ipython",
+    "inst",
+    "tool_response",
+    "tool_results",
+}
 _START = {
     "assistant", "model", "s", "bos", "begin_of_text", "begin_of_sentence", "startoftext", "/inst",
     "im_start", "start_of_turn", "start_header_id", "start",
@@ -125,7 +140,9 @@ def _named(written: str, found: re.Match[str]) -> Mark | None:
         kind = "end"
     elif name in _ROLE and (found[0][0] == "[" or "|" in written or "｜" in written):
         kind = "role"
-    elif name in _START and (written in ("s", "bos", "/INST", "start_of_turn") or "|" in written or "｜" in written):
+    elif name in _START and (
+        written in ("s", "bos", "/INST", "start_of_turn") or "|" in written or "｜" in written
+    ):
         kind = "start"
     elif first in NATIVE_ENDS or first.startswith("function="):
         kind, name = "native", "function=" if first.startswith("function=") else first

@@ -27,7 +27,9 @@ _PREFIX = re.compile(r"(?<![\w\"])([rRbBuUfF]{1,2})\Z")
 _COLON = re.compile(r"[ \t\r\n]{0,100}[:：]")
 _PATH_END = re.compile(r"[A-Za-z]:\\[^\"']*\\[\"'](?=[)\]}\s]*\Z)")
 _STRING_OR_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|\s+')
-_STRING_OR_EDGE = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|(?<=") ?(\+) ?(?=")| ?,((?: ?,)+) ?| ?([,=:()\[\]{}]) ?')
+_STRING_OR_EDGE = re.compile(
+    r'("[^"\\]*(?:\\.[^"\\]*)*")|(?<=") ?(\+) ?(?=")| ?,((?: ?,)+) ?| ?([,=:()\[\]{}]) ?'
+)
 
 
 MAX_VALUES = 10_000
@@ -125,7 +127,11 @@ class _Mender:
         comment = self._comment()
         before = self.text[self.here - 1 : self.here]
         between = self._before()[-1:] in tuple(',([{"])}') or not self.written
-        if comment is not None and between and (before == "" or before.isspace() or before in ",([{"):
+        if (
+            comment is not None
+            and between
+            and (before == "" or before.isspace() or before in ",([{")
+        ):
             if character == "#" and comment[0][1:2].strip() and self.stack[-1:] == [")"]:
                 self.written.append(character)
                 self.here += 1
@@ -201,7 +207,9 @@ class _Mender:
         body = self.text[start:end]
         value = body if "r" in prefix else decoded(body)
         if "f" in prefix and "{" in value:
-            raise UnmendableError("an f-string with variables is an argument; write the text itself")
+            raise UnmendableError(
+                "an f-string with variables is an argument; write the text itself"
+            )
         if character != '"' or is_triple:
             self._repaired("quotes")
         elif "\n" in body:

@@ -19,13 +19,15 @@ _NONE = re.compile(
 )
 _ANSWERS = {
     "finish", "finished", "finalanswer", "finalresponse", "finalresult", "answer", "theanswer",
-    "giveanswer", "submitanswer", "provideanswer", "givefinalanswer", "providefinalanswer", "finishtask",
-    "finishaction", "finalanswertool", "完成", "结束", "最终答案", "最终回答", "給出答案", "给出答案",
-    "terminate", "finaloutput",
+    "giveanswer", "submitanswer", "provideanswer", "givefinalanswer", "providefinalanswer",
+    "finishtask", "finishaction", "finalanswertool", "terminate", "finaloutput",
+    "完成", "结束", "最终答案", "最终回答", "給出答案", "给出答案",
 }  # fmt: skip
 _PLACEHOLDER = re.compile(
     r"[<\[{(＜【].*(?:\s|of|one|tool|工具|名称).*[>\])}＞】]\Z"
-    r"|the action to take\b.*|tool[ _]name\Z|action[ _]name\Z|(?:name of )?(?:a|the|your)[ _]tool\b.*|your[ _]action\Z|\$?[A-Z_]*TOOL_?NAME[A-Z_]*\Z|工具名称?\Z|\.\.\.\Z|…\Z",
+    r"|the action to take\b.*|tool[ _]name\Z|action[ _]name\Z"
+    r"|(?:name of )?(?:a|the|your)[ _]tool\b.*|your[ _]action\Z"
+    r"|\$?[A-Z_]*TOOL_?NAME[A-Z_]*\Z|工具名称?\Z|\.\.\.\Z|…\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _WORD = re.compile(r"[\w.\-]+")
@@ -44,16 +46,20 @@ class Named:
     tool: Tool | None = None
     repair: str = ""
     problem: str = ""
+    names_several: bool = False
 
 
 def is_none(text: str) -> bool:
     """Whether the model says that it calls nothing."""
     cleaned = text.strip(_DRESS + "()（）")
-    return len(cleaned) < _LONGEST and (_NONE.match(cleaned) is not None or text.strip() in ("-", "—"))
+    return len(cleaned) < _LONGEST and (
+        _NONE.match(cleaned) is not None or text.strip() in ("-", "—")
+    )
 
 
 _ANSWER_FOLLOWS = re.compile(
-    r"\b(?:do(?:es)?(?: not|n['’]t)|no longer|not?) (?:\w+ )?(?:need|requir|necess|use)|\bno need\b|\bneed no\b"
+    r"\b(?:do(?:es)?(?: not|n['’]t)|no longer|not?) (?:\w+ )?(?:need|requir|necess|use)"
+    r"|\bno need\b|\bneed no\b"
     r"|\b(?:provide|give|write|deliver|return|state|present|formulate|produce)\b.{0,20}\banswer\b"
     r"|\banswer (?:the|this|directly|now)|\b(?:respond|reply) (?:directly|to the)"
     r"|(?:不|无)(?:需|用|必)|直接回答|给出.{0,6}答案",
@@ -119,7 +125,11 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
         return Named(found[0].name, found[0], "tool named in a phrase")
     if len(found) > 1:
         names = " and ".join(each.name for each in found)
-        return Named(name, problem=f"an action names one tool, and {name[:80]!r} names {names}")
+        return Named(
+            name,
+            problem=f"an action names one tool, and {name[:80]!r} names {names}",
+            names_several=True,
+        )
     return _unknown(name, written)
 
 
@@ -150,7 +160,7 @@ def _unknown(name: str, written: str) -> Named:
 
 
 def _in_phrase(phrase: str, tools: Toolbox) -> list[Tool]:
-    """Return the tools that a phrase names, each once; the longest name counts where two overlap."""
+    """Return the tools that a phrase names, each once; where two overlap, the longer one."""
     by_key = {folded(each.name): each for each in tools}
     found: dict[str, Tool] = {}
     words = _WORD.findall(phrase)

@@ -1,8 +1,8 @@
 """Reads the native tool calls of models that fall back into the format they were trained on.
 
-    <tool_call>{"name": …, "arguments": {…}}</tool_call>       [TOOL_CALLS][{…}]
-    <function=get_weather><parameter=city>Oslo</parameter></function>
-    functions.get_weather:0<|tool_call_argument_begin|>{…}     get_weather<｜tool▁sep｜>{…}
+<tool_call>{"name": …, "arguments": {…}}</tool_call>       [TOOL_CALLS][{…}]
+<function=get_weather><parameter=city>Oslo</parameter></function>
+functions.get_weather:0<|tool_call_argument_begin|>{…}     get_weather<｜tool▁sep｜>{…}
 """
 
 from __future__ import annotations
@@ -15,21 +15,25 @@ from reactext.reading.binding import Draft, bound
 from reactext.reading.findings import Findings
 from reactext.reading.inputs import loaded, read_input
 from reactext.reading.json_calls import read_json_calls
+from reactext.reading.known import Known
 from reactext.reading.mending import UnmendableError
 from reactext.reading.names import resolve, resolve_exactly
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import Tracker
 from reactext.reading.values import Bare
-from reactext.reading.written_calls import Known, read_written
+from reactext.reading.written_calls import read_written
 
 _TOKEN = re.compile(
     r"<[|｜](?:tool[_▁]calls?[_▁](?:section[_▁])?(?:begin|end)|tool[_▁]sep|tool[_▁]call[_▁]argument[_▁]begin)[|｜]>"
 )
 _SEP = re.compile(r"<[|｜](?:tool[_▁]sep|tool[_▁]call[_▁]argument[_▁]begin)[|｜]>|\[ARGS\]")
 _BEGIN = re.compile(r"<[|｜]tool[_▁]call[_▁]begin[|｜]>")
-_FUNCTION = re.compile(r"<function=(?P<name>[^>\n]{1,80})>|<invoke name=\"(?P<invoked>[^\"\n]{1,80})\">")
+_FUNCTION = re.compile(
+    r"<function=(?P<name>[^>\n]{1,80})>|<invoke name=\"(?P<invoked>[^\"\n]{1,80})\">"
+)
 _PARAMETER = re.compile(
-    r"<parameter(?:=| name=\")(?P<key>[^>\n\"]{1,80})\"?>\n?(?P<value>[^<]*(?:<(?!/parameter>)[^<]*)*)(?:</parameter>)?"
+    r"<parameter(?:=| name=\")(?P<key>[^>\n\"]{1,80})\"?>\n?"
+    r"(?P<value>[^<]*(?:<(?!/parameter>)[^<]*)*)(?:</parameter>)?"
 )
 _ARG = re.compile(
     r"<arg_key>(?P<key>[^<]{1,80})</arg_key>\s*<arg_value>(?P<value>[^<]*(?:<(?!/arg_value>)[^<]*)*)(?:</arg_value>)?"
@@ -40,7 +44,9 @@ _NAMED_JSON = re.compile(r"\s*(?P<name>[\w.:\-]{1,80})\s*(?:```(?:json)?\s*)?(?=
 class NativeBody:
     """The text between the marks of one native call, or of several."""
 
-    def __init__(self, known: Known, findings: Findings, start: int, name: str = "", opened: str = "") -> None:
+    def __init__(
+        self, known: Known, findings: Findings, start: int, name: str = "", opened: str = ""
+    ) -> None:
         self._known = known
         self._findings = findings
         self._start = start
@@ -57,11 +63,11 @@ class NativeBody:
     def is_inside(self) -> bool:
         return self._tracker.depth > 0
 
-    def take(self, text: str, start: int) -> None:
+    def take(self, text: str, _start: int) -> None:
         self._text.append(text)
         self._tracker.feed(text)
 
-    def fence(self, fence: Fence) -> bool:
+    def fence(self, _fence: Fence) -> bool:
         return False
 
     def was_cut(self) -> None:
@@ -109,7 +115,9 @@ def read_native(text: str, known: Known) -> list[Draft]:
         return [with_input(named["name"], stripped[named.end() :].rstrip("` \n"), known)]
     if stripped[:1] in ("{", "["):
         return _json(stripped, known)
-    if "(" not in stripped and (known.tools is None or resolve_exactly(stripped, known.tools) is None):
+    if "(" not in stripped and (
+        known.tools is None or resolve_exactly(stripped, known.tools) is None
+    ):
         return []
     drafts = []
     for part in stripped.split("\n") if "\n" in stripped and "(" not in stripped else [stripped]:
@@ -134,7 +142,9 @@ def _loaded(text: str, known: Known) -> list[Draft]:
     try:
         value, _ = loaded(text.strip().lstrip(",; \n"))
     except (GrammarError, UnmendableError) as error:
-        return [Draft("", text=text, problem=f"the JSON of the native call cannot be read: {error}")]
+        return [
+            Draft("", text=text, problem=f"the JSON of the native call cannot be read: {error}")
+        ]
     return read_json_calls(value, known.tools, text, labelled=True)
 
 

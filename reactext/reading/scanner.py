@@ -46,11 +46,15 @@ class Listener(Protocol):
         ...
 
 
-_FENCE = re.compile(r"[ \t>]{0,8}(?:`{3,16}|~{3,16})(?:[ \t]*(?P<info>[\w+.#\-]{0,24})[ \t\r]{0,8}(?=\n))?")
+_FENCE = re.compile(
+    r"[ \t>]{0,8}(?:`{3,16}|~{3,16})(?:[ \t]*(?P<info>[\w+.#\-]{0,24})[ \t\r]{0,8}(?=\n))?"
+)
 _LAST_FENCE = re.compile(
     r"[ \t>]{0,8}(?:`{3,16}|~{3,16})(?:[ \t]*(?P<info>[\w+.#\-]{0,24})[ \t\r]{0,8}(?=\n|\Z))?"
 )
-_FENCE_BEGUN = re.compile(r"[ \t>]{0,8}(?:`{1,16}|~{1,16})(?:(?<=```|~~~)[ \t]*[\w+.#\-]{0,24}[ \t\r]{0,8})?\Z")
+_FENCE_BEGUN = re.compile(
+    r"[ \t>]{0,8}(?:`{1,16}|~{1,16})(?:(?<=```|~~~)[ \t]*[\w+.#\-]{0,24}[ \t\r]{0,8})?\Z"
+)
 _BLANK_LINES = re.compile(r"\n+")
 _STOP = re.compile(rf"[\n{re.escape(FIRST)}]")
 _MIDLINE = re.compile(
@@ -83,7 +87,9 @@ class Scanner:
         self._window += piece
         done = 0
         while done < len(self._window) and not self.over:
-            reached = self._line_start(done, final) if self._at_line_start else self._line(done, final)
+            reached = (
+                self._line_start(done, final) if self._at_line_start else self._line(done, final)
+            )
             if reached is MORE:
                 break
             done = reached

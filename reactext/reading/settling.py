@@ -10,6 +10,7 @@ from reactext.errors import TurnError
 from reactext.models import Turn
 from reactext.protocol import Protocol
 from reactext.reading.course import Course
+from reactext.reading.envelope import Envelope
 from reactext.reading.labels import LabelFinder
 from reactext.reading.last_resort import (
     Resort,
@@ -24,7 +25,8 @@ from reactext.tools import Toolbox, example_call
 
 _PLACEHOLDER = re.compile(
     r"[\[<{(（【＜](?:[^\n]{0,100}\b)?(?:your|the|final)\b[^\n]{0,20}\banswer\b[^\n]{0,200}[\])}>）】＞]\Z"
-    r"|the final answer to the original (?:input )?question\.?\Z|your (?:final )?answer(?: here)?\.{0,3}\Z"
+    r"|the final answer to the original (?:input )?question\.?\Z"
+    r"|your (?:final )?answer(?: here)?\.{0,3}\Z"
     r"|[\[<{(（【＜][^\n]{0,100}(?:最终答案|你的回答|你的答案)[^\n]{0,100}[\])}>）】＞]\Z|\.{3}\Z|…\Z",
     re.IGNORECASE,
 )
@@ -45,26 +47,26 @@ class Settlement:
     cut: bool
 
 
-def settled(course: Course, given: Settlement) -> Turn:
+def settled(envelope: Envelope, given: Settlement) -> Turn:
     """Return the turn. Raises TurnError where there is none."""
-    findings = course.findings
+    course, findings = envelope.course, envelope.course.findings
     if course.too_much:
-        raise _error(course, given)
+        raise _error(envelope, given)
     if findings.is_open and not findings.problem and not given.cut:
         try:
-            _resort(course, given)
+            _resort(envelope, given)
         except TooMuchError as error:
-            findings.fault(str(error), course.visible_from)
+            findings.fault(str(error), envelope.visible_from)
     if findings.actions:
         return _turn(course, given)
     if findings.answer is not None:
         if _PLACEHOLDER.match(findings.answer):
             findings.fault("the answer is an echo of the format, not an answer", 0)
-            raise _error(course, given)
+            raise _error(envelope, given)
         if given.cut:
             findings.repaired("cut at the length limit")
         return _turn(course, given)
-    raise _error(course, given)
+    raise _error(envelope, given)
 
 
 def _turn(course: Course, given: Settlement) -> Turn:
@@ -84,28 +86,29 @@ def _preamble(course: Course) -> str:
     return course.findings.told("preamble") if course.findings.actions else ""
 
 
-def _resort(course: Course, given: Settlement) -> None:
+def _resort(envelope: Envelope, given: Settlement) -> None:
     """Look where no step is due, since there is none where it is."""
-    findings, text = course.findings, given.text
+    course, text = envelope.course, given.text
+    findings = course.findings
     end = len(text) if course.over_at is None else course.over_at
-    visible = text[course.visible_from : end] if course.thinking_from is None else ""
+    visible = text[envelope.visible_from : end] if not envelope.is_thinking else ""
     if not visible.strip():
         _from_thinking(course, given)
         return
-    found = unlabelled_step(text[:end], course.visible_from, course.known, findings.step)
+    found = unlabelled_step(text[:end], envelope.visible_from, course.known, findings.step)
     if found is None:
         found = midline_step(
-            text, course.visible_from, end, course.known, given.finder, findings.step
+            text, envelope.visible_from, end, course.known, given.finder, findings.step
         )
     if found is None:
         found = step_without_colons(
-            text[:end], course.visible_from, course.known, given.loose_finder(), findings.step
+            text[:end], envelope.visible_from, course.known, given.loose_finder(), findings.step
         )
     if found is not None:
         _adopt(course, found)
     elif seems_labelled(visible, course.known):
-        findings.fault("the labels of the action cannot be read", course.visible_from)
-    elif not course.is_labelled and not given.has_cue and not course.is_echo:
+        findings.fault("the labels of the action cannot be read", envelope.visible_from)
+    elif not course.is_labelled and not given.has_cue and not envelope.is_echo:
         answer = _ECHOED_ROLE.sub("", visible.strip())
         findings.answer = answer
         findings.tell("answer", answer)
@@ -124,33 +127,38 @@ def _adopt(course: Course, found: Resort) -> None:
 def _from_thinking(course: Course, given: Settlement) -> None:
     findings = course.findings
     thinking = findings.told("thinking")
-    found = step_in_thinking(thinking, course.known, given.finder, findings.step) if thinking else None
+    found = (
+        step_in_thinking(thinking, course.known, given.finder, findings.step) if thinking else None
+    )
     if found is not None:
         findings.adopt(found)
         findings.repaired("step inside reasoning")
 
 
-def _error(course: Course, given: Settlement) -> TurnError:
-    findings = course.findings
+def _error(envelope: Envelope, given: Settlement) -> TurnError:
+    findings = envelope.course.findings
     problem, position = findings.problem, findings.problem_at
     if not problem:
-        problem, position = _missing(course, given)
+        problem, position = _missing(envelope, given)
     return TurnError(
-        problem, text=given.text, position=position, remedy=_remedy(course.known.tools, given.protocol)
+        problem,
+        text=given.text,
+        position=position,
+        remedy=_remedy(envelope.course.known.tools, given.protocol),
     )
 
 
-def _missing(course: Course, given: Settlement) -> tuple[str, int]:
-    text = given.text
-    end = len(text.rstrip())
+def _missing(envelope: Envelope, given: Settlement) -> tuple[str, int]:
+    course, text = envelope.course, given.text
+    end = len(text[: course.over_at].rstrip())
     if not text.strip():
         return "the text is empty", 0
     if course.invented_at is not None:
         return "the observation is written by the engine, not by you", course.invented_at
-    if course.thinking_from is not None:
+    if envelope.is_thinking:
         return "the reasoning does not end, and holds no complete step", end
-    if course.orphan_input is not None:
-        return "an action input without an action: no tool is named", course.orphan_input
+    if course.orphan_input_at is not None:
+        return "an action input without an action: no tool is named", course.orphan_input_at
     if course.is_labelled or given.has_cue:
         return "there is a thought, but no action and no final answer", end
     return "there is no action and no final answer", end

@@ -100,6 +100,14 @@ class Tracker:
         self._pending = text[here:]
         return parts
 
+    def step(self, text: str, here: int) -> tuple[int, bool] | None:
+        """Follow a whole text by one step; say how far it went, and whether all is closed."""
+        step = self._step(text, here, True)
+        if step is None or step[0] <= here:
+            return None
+        self._passed(text, here, step[0])
+        return step[0], step[1] == "closed"
+
     def _passed(self, text: str, start: int, end: int) -> None:
         if end - start >= 4:
             self._tail = text[end - 4 : end]
@@ -230,7 +238,9 @@ class Tracker:
         if quote not in CLOSING or (quote == "`" and not self._stack):
             return here + 1, None
         before = self._tail.rstrip("rRbBfFuU")[-1:] if self._tail[-1:] in "rRbBfFuU" else ""
-        if self._stack and (self._solid in _VALUE_COMES_AFTER or before in _VALUE_COMES_AFTER and before):
+        if self._stack and (
+            self._solid in _VALUE_COMES_AFTER or (before in _VALUE_COMES_AFTER and before)
+        ):
             return self._opened_string(text, here, final)
         if self._tail[-1:].isalnum() or quote == "`":
             return here + 1, None
@@ -252,6 +262,23 @@ class Tracker:
                 return here + 3, None
         self._quote = CLOSING[quote]
         return here + 1, None
+
+
+def construct_end(text: str, start: int = 0) -> int | None:
+    """Return where the first bracket that opens from ``start`` on closes; None if it does not.
+
+    Raises `TooMuchError`.
+    """
+    tracker = Tracker()
+    here = start
+    while here < len(text):
+        step = tracker.step(text, here)
+        if step is None:
+            return None
+        here, is_closed = step
+        if is_closed:
+            return here
+    return None
 
 
 _BODY = {

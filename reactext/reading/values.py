@@ -7,8 +7,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from reactext.reading.strings import _WINDOWS_PATH
-
 
 class Bare(str):
     """A value written without quotes; `plain` says what it is: a number, a literal or text."""
