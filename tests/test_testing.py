@@ -221,15 +221,19 @@ outcomes = st.one_of(
 
 
 @settings(max_examples=200)
-@given(lines_of_notation, st.lists(outcomes, min_size=1, max_size=3), st.booleans())
+@given(lines_of_notation, st.lists(outcomes, min_size=1, max_size=3), words, st.booleans())
 def test_what_is_written_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, text: str, wanted: list[Outcome], cut: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    text: str,
+    wanted: list[Outcome],
+    cue: str,
+    cut: bool,
 ) -> None:
-    content = case_text("Title", text, *wanted, cue="Thought:", cut=cut)
+    content = case_text("Title", text, *wanted, cue=cue, cut=cut)
     (case,) = cases_of(tmp_path_factory.getbasetemp(), content)
     assert case.text == text
     assert [outcome_text(each) for each in case.outcomes] == [outcome_text(each) for each in wanted]
-    assert (case.cue, case.cut) == ("Thought:", cut)
+    assert (case.cue, case.cut) == (cue, cut)
 
 
 def test_a_written_case_can_be_seen(tmp_path: Path) -> None:

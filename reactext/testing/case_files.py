@@ -154,7 +154,7 @@ class _File:
             text=self._text(text, text_at, undone),
             outcomes=self._outcomes(wanted, wanted_at, undone),
             tools=settings.tools,
-            cue=settings.cue,
+            cue=self._text([settings.cue], title_at, undone),
             cut=settings.cut,
         )
 

@@ -16,11 +16,13 @@ def case_text(title: str, text: str, *outcomes: Outcome, cue: str = "", cut: boo
 
     Texts stand as they are where all of them can be seen, else escaped.
     """
-    settings = [f"cue: {cue}"] * bool(cue) + ["cut: yes"] * cut
-    if not _can_stand_as_is(text, outcomes):
+    settings = ["cut: yes"] * cut
+    if "\n" in cue or not is_visible(cue) or not _can_stand_as_is(text, outcomes):
         settings.append("escaped: yes")
+        cue = _on_one_line(cue)
         text = escaped(text)
         outcomes = tuple(map(_escaped, outcomes))
+    settings += [f"cue: {cue}"] * bool(cue)
     content = [text] * bool(text)
     wanted = "\nor\n".join(map(outcome_text, outcomes))
     rows = re.findall(r"^\.+$", "\n".join([*content, wanted]), re.MULTILINE)
@@ -41,7 +43,9 @@ def _can_stand_as_is(text: str, outcomes: Sequence[Outcome]) -> bool:
 def _escaped(outcome: Outcome) -> Outcome:
     """Write each text on one line, so that none of its lines is taken for another's label."""
     texts = {name: getattr(outcome, name) for name in _TEXTS}
-    changed = {
-        name: escaped(text).replace("\n", r"\n") for name, text in texts.items() if text is not None
-    }
+    changed = {name: _on_one_line(text) for name, text in texts.items() if text is not None}
     return outcome.model_copy(update=changed)
+
+
+def _on_one_line(text: str) -> str:
+    return escaped(text).replace("\n", r"\n")
