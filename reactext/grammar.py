@@ -216,7 +216,12 @@ def _value(node: Any) -> Any:
     if name == "nested" and node.children[0] == "dict":
         return _object(_arguments(node.children[1]))
     if name == "nested":
-        return Expression("call", f"{node.children[0]}(…)", is_empty=_builds_empty(node))
+        return Expression(
+            "call",
+            f"{node.children[0]}(…)",
+            is_empty=_builds_empty(node),
+            has_arguments=node.children[1] is not None,
+        )
     if name == "subscript":
         return Expression("variable", f"{node.children[0]}[…]")
     pairs = _arguments(node.children[0])

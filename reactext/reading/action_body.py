@@ -62,6 +62,8 @@ class ActionBody:
             text = "\n"  # so that any number of blank lines costs nothing
         self._position = start - self._tracker.held
         for part in self._tracker.feed(text):
+            if self.over_at is not None:
+                return
             self._part(part)
             self._position += len(part.text)
 
@@ -250,9 +252,8 @@ class ActionBody:
         return False
 
     def _drafted(self, draft: Draft) -> None:
+        self.settle()
         if draft.needs_input:
-            if self.pending is not None:
-                self._add(self.pending)
             self.pending = draft
         else:
             self._add(draft)
@@ -310,7 +311,7 @@ class ActionBody:
             self._add(_without_input(draft))
 
     def gives_way(self) -> bool:
-        """Whether the action says no more than that the answer follows, as it does."""
+        """Whether the action says no more than that the answer follows; then it is left out."""
         draft = self.pending
         if (
             draft is None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from reactext.protocol import bare
 from reactext.reading.bodies import Told
-from reactext.reading.findings import Findings
+from reactext.reading.findings import ECHO, Findings
 from reactext.reading.known import Known
 from reactext.reading.labels import Label
 from reactext.reading.names import is_none, resolve, resolve_exactly, undressed
+from reactext.reading.placeholders import is_answer_placeholder, may_be_answer_placeholder
 from reactext.reading.scanner import Fence
 
 _SURE_ENDS = ("thought", "observation")
@@ -33,6 +34,7 @@ class AnswerBody:
         self._findings = findings
         self._told = Told(findings, "answer")
         self._label = label
+        self._opening: list[str] | None = []
         self._ticks = ""
         self._held: list[str] = []
         self._held_kind = ""
@@ -49,7 +51,7 @@ class AnswerBody:
             return
         if not self._held_kind:
             self._note_blank_line(text)
-            self._told.take(text)
+            self._tell(text)
             return
         self._held.append(text)
         if self._held_kind == "fence":
@@ -59,6 +61,31 @@ class AnswerBody:
             self._held_lines += text.count("\n")
             self._judge_action()
 
+    def _tell(self, text: str) -> None:
+        """Tell a piece, once the answer cannot be an echo of the format any more."""
+        if self._opening is None:
+            self._told.take(text)
+            return
+        if text.isspace() and not self._opening:
+            return
+        self._opening.append(text)
+        opening = "".join(self._opening)
+        if opening.strip() and not may_be_answer_placeholder(opening):
+            self._opening = None
+            self._told.take(opening)
+
+    def _tell_opening(self) -> None:
+        opening = "".join(self._opening or ())
+        self._opening = None
+        if is_answer_placeholder(opening):
+            self._findings.fault(ECHO, self._held_at)
+        else:
+            self._told.take(opening)
+
+    @property
+    def _is_empty(self) -> bool:
+        return self._told.is_empty and not "".join(self._opening or ()).strip()
+
     def _note_blank_line(self, text: str) -> None:
         self._line_has_text = self._line_has_text or bool(text.strip())
         if text.endswith("\n"):
@@ -66,7 +93,7 @@ class AnswerBody:
 
     def label(self, label: Label) -> bool:
         """Take a label that begins a line; False says that it belongs to the answer."""
-        if self._told.is_empty and not self._held_kind and label.kind in ("answer", "action_input"):
+        if self._is_empty and not self._held_kind and label.kind in ("answer", "action_input"):
             return True
         if self._held_kind == "fence":
             self._release_fence()
@@ -106,7 +133,7 @@ class AnswerBody:
         text, self._held_kind = "".join(self._held), ""
         self._held.clear()
         if text:
-            self._told.take(text)
+            self._tell(text)
 
     def _release_fence(self) -> None:
         if self._wraps:
@@ -148,10 +175,10 @@ class AnswerBody:
         if self._ticks:
             if not fence.info and ticks == self._ticks:
                 self._ticks = ""
-            self._told.take(fence.text)
+            self._tell(fence.text)
         elif fence.info:
             self._ticks = ticks
-            self._told.take(fence.text)
+            self._tell(fence.text)
         else:
             self._hold("fence", fence.start)
             self._held.append(fence.text)
@@ -177,6 +204,7 @@ class AnswerBody:
             self._judge_action()
         elif self._held_kind:
             self._release()
+        self._tell_opening()
         text = self._findings.told("answer")
         if text:
             self._findings.answer = text

@@ -72,6 +72,8 @@ def bound(draft: Draft, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Draft
         )
     if len(args) == 1 and not kwargs and isinstance(args[0], dict) and _fits(args[0], draft.tool):
         return bound(draft, (), args[0])
+    if len(args) == 1 and not kwargs and _is_all(args[0], draft.tool):
+        args = args[0]
     return _bound_by_name(draft, draft.tool, list(args), kwargs)
 
 
@@ -83,6 +85,14 @@ def _fits(value: dict[str, Any], tool: Tool) -> bool:
         return True
     one = only_parameter(tool)
     return one is None or not _takes(one, "object")
+
+
+def _is_all(value: Any, tool: Tool) -> bool:
+    """Whether a list is all arguments, one for each of several required parameters."""
+    required = [each for each in tool.parameters if each.required]
+    if not isinstance(value, list) or len(required) < 2 or _takes(required[0], "array"):
+        return False
+    return len(required) <= len(value) <= len(tool.parameters)
 
 
 def _takes(parameter: Parameter, kind: str) -> bool:
@@ -113,18 +123,20 @@ def _bound_by_name(draft: Draft, tool: Tool, args: list[Any], kwargs: Mapping[st
     free = [each for each in tool.parameters if each.name not in named]
     for value, parameter in zip(args, free, strict=False):
         named[parameter.name] = _typed(value, parameter)
-    if len(args) > len(free) and tool.parameters:
+    if len(args) > len(free):
         return replace(
             draft,
-            problem=f"{tool.name} takes {_counted(len(tool.parameters))} "
-            f"({', '.join(parameters)}), and {len(args) + len(kwargs)} were given",
+            problem=f"{tool.name} takes {_counted(tool)}, and {len(args) + len(kwargs)} "
+            f"{'was' if len(args) + len(kwargs) == 1 else 'were'} given",
         )
-    repairs = ("arguments of a tool without parameters",) if args and not tool.parameters else ()
-    return replace(draft, kwargs=named, args=()).repaired(*repairs)
+    return replace(draft, kwargs=named, args=())
 
 
-def _counted(number: int) -> str:
-    return "1 argument" if number == 1 else f"{number} arguments"
+def _counted(tool: Tool) -> str:
+    names = ", ".join(each.name for each in tool.parameters)
+    if not names:
+        return "no arguments"
+    return f"{len(tool.parameters)} argument{'s' if len(tool.parameters) > 1 else ''} ({names})"
 
 
 def _parameter_name(key: str, tool: Tool) -> str:

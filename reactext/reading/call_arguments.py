@@ -58,7 +58,7 @@ def _as_text(
     is_only = len(draft.tool.parameters) == 1
     if not is_only and (len(args) != 1 or kwargs):
         return None
-    if _is_code([*args, *kwargs.values()], known):
+    if not kwargs and _is_code(args, known):
         return raw_arguments(inner, draft, "") if is_only else None
     if not all(isinstance(each, Bare) for each in [*args, *kwargs.values()]):
         return None
@@ -75,7 +75,7 @@ def _is_code(values: list[Any], known: Known) -> bool:
     """Whether the only value is code that calls no tool: ``sqrt(16)``."""
     if len(values) != 1 or not isinstance(values[0], Expression) or values[0].kind != "call":
         return False
-    return known.tool(values[0].text.partition("(")[0]) is None
+    return values[0].has_arguments and known.tool(values[0].text.partition("(")[0]) is None
 
 
 def raw_arguments(inner: str, draft: Draft, reason: str) -> Draft:

@@ -18,6 +18,7 @@ from reactext.reading.known import Known
 from reactext.reading.labels import Label, LabelFinder
 from reactext.reading.marks import NATIVE_ENDS, Mark
 from reactext.reading.native_body import NativeBody
+from reactext.reading.places import counts, counts_after_label
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import TooMuchError
 
@@ -28,7 +29,6 @@ _TOKENS = {
     "question": "QUESTION", "thought": "THOUGHT", "action": "ACTION", "action_input": "INPUT",
     "observation": "OBSERVATION", "answer": "ANSWER",
 }  # fmt: skip
-_CALLING = (ActionBody, InputBody, NativeBody, AfterCalls)
 _NAMELESS = Draft("", problem="the action names no tool")
 
 
@@ -57,6 +57,7 @@ class Course:
         self._first_fence: Fence | None = None
         self._is_wrapped = self.has_text = self.is_labelled = self.is_over = False
         self.over_at: int | None = None
+        self.seen_to: int | None = None
         self.invented_at: int | None = None
         self.orphan_input_at: int | None = None
 
@@ -130,32 +131,9 @@ class Course:
             taken = body.label(label)
             self._over_if_body_is()
             return taken
-        if after_label and not self._counts_after_label(label):
-            return False
-        return self._counts(label) and self._opened(label)
-
-    def _counts_after_label(self, label: Label) -> bool:
-        if isinstance(self._body, ActionBody):
-            return label.has_colon and label.kind in ("answer", "action")
-        if isinstance(self._body, InputBody):
-            return label.kind == "action_input"
-        return label.has_colon
-
-    def _counts(self, label: Label) -> bool:
-        """Whether the label means anything here; an everyday word does only where it is due."""
-        is_calling = isinstance(self._body, _CALLING)
-        if label.kind == "question":
-            is_first = not self.has_text and not self.is_labelled
-            return is_calling or (is_first and not label.is_weak)
-        if not label.is_weak:
-            return True
-        if not label.has_colon:
-            return False
-        if label.kind == "observation":
-            return is_calling
-        if label.kind == "action_input":
-            return isinstance(self._body, ActionBody)
-        return True
+        is_first = not self.has_text and not self.is_labelled
+        has_place = counts_after_label if after_label else counts
+        return has_place(label, body, is_first=is_first) and self._opened(label)
 
     def _opened(self, label: Label) -> bool:
         self._labels_seen += 1
@@ -177,7 +155,7 @@ class Course:
         """Finish the text before a label, and see whether that was all."""
         body = self._body
         settle = label.kind != "action_input"
-        if isinstance(body, ActionBody) and label.kind == "answer":
+        if isinstance(body, ActionBody) and label.kind in ("answer", "thought"):
             self._guarded(body.finish, label.start)
             settle = not body.gives_way()
         self._finish_body(label.start, settle=settle)
@@ -186,7 +164,7 @@ class Course:
         if was_empty or isinstance(body, NoneBody):
             self._order.takes("NOTHING")
         if self.findings.answer is not None:
-            self.over(label.start)
+            self.over(label.start, label.end)
 
     def _takes_input(self) -> bool:
         """Whether an input belongs to the action before it; else it is passed over."""
@@ -206,10 +184,10 @@ class Course:
     def _refused(self, label: Label) -> bool:
         """The label has no place: the turn is over, or the label means nothing."""
         if self.findings.actions or self.findings.problem:
-            self.over(label.start)
+            self.over(label.start, label.end)
         elif label.kind == "observation":
             self.invented_at = label.start
-            self.over(label.start)
+            self.over(label.start, label.end)
         elif label.kind == "action_input":
             self.orphan_input_at = label.start
             self.is_labelled = True
@@ -282,7 +260,9 @@ class Course:
     def native(self, mark: Mark) -> bool:
         """Take the mark that opens a native call."""
         body = self._body
-        if body.is_inside or not isinstance(body, Prose | Skip | ActionBody | AfterCalls):
+        is_again = isinstance(body, NativeBody) and mark.name == self._native
+        may_open = is_again or isinstance(body, Prose | Skip | ActionBody | AfterCalls)
+        if body.is_inside or not may_open:
             return False
         self._finish_body(mark.start)
         self._native = mark.name
@@ -291,6 +271,10 @@ class Course:
 
     def channel(self, mark: Mark) -> None:
         """Open the channel of a harmony message: a call, the answer, or a thought."""
+        self._finish_body(mark.start)
+        if not self.findings.is_open:
+            self.over(mark.start)
+            return
         words = mark.text.replace("<", " ").split()
         target = next((each[3:] for each in words if each.startswith("to=")), "")
         self.is_labelled = self.has_text = True
@@ -336,12 +320,16 @@ class Course:
         if self._body.over_at is not None:
             self.over(self._body.over_at)
 
-    def over(self, at: int) -> None:
-        """End the turn: what comes after ``at`` is none of it."""
+    def over(self, at: int, seen_to: int | None = None) -> None:
+        """End the turn: what comes after ``at`` is none of it.
+
+        ``seen_to`` is the end of the label that shows it.
+        """
         if self.is_over:
             return
         self.is_over = True
         self.over_at = at
+        self.seen_to = at if seen_to is None else seen_to
         self._finish_body(at)
         if not self.findings.is_held:
             self._stop()

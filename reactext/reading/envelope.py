@@ -181,7 +181,7 @@ class Envelope:
 
     def _channel(self, mark: Mark) -> bool:
         """Open the channel of a harmony message."""
-        if self.course.is_answering:
+        if self.course.is_answering or not self.course.may_be_left:
             return False
         if mark.name.split()[:1] == ["analysis"] and " to=" not in mark.text:
             self.course.is_labelled = self.course.has_text = True

@@ -9,7 +9,10 @@ from typing import Any
 from reactext.models import Action, TextDelta
 from reactext.reading.binding import Draft
 from reactext.reading.json_calls import MAX_CALLS
+from reactext.reading.placeholders import is_answer_placeholder
 from reactext.reading.tracking import TooMuchError
+
+ECHO = "the answer is an echo of the format, not an answer"
 
 
 @dataclass(slots=True)
@@ -44,11 +47,18 @@ class Findings:
         self.events += self._held
         self._held.clear()
 
-    def preamble_was(self, kind: str) -> None:
-        """Say what the text before the first label was."""
-        text = self.told("preamble")
+    def preamble_was(self, kind: str, *, before: str | None = None) -> None:
+        """Say what the text before the first label was; all of it, or what is given."""
+        text = self.told("preamble") if before is None else before.strip()
         self._texts.pop("preamble", None)
         self.tell(kind, text)
+
+    def untold(self, kind: str, text: str) -> None:
+        """Leave out a text that turned out to be none of this kind, though it was told as it."""
+        told = self.told(kind)
+        position = told.rfind(text[:40]) if text else -1
+        if position >= 0:
+            self._texts[kind] = [told[:position].rstrip()]
 
     def forget(self) -> None:
         """Take all that was read as reasoning: nothing of it was certain.
@@ -141,8 +151,8 @@ class Findings:
             self.repaired("answer after an action")
             return
         text = answer_text(draft)
-        if not text:
-            self.fault("the final answer is empty", at)
+        if not text or is_answer_placeholder(text):
+            self.fault(ECHO if text else "the final answer is empty", at)
             return
         self.repaired("answer as an action", *draft.repairs)
         self.answer = text

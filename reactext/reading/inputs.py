@@ -32,7 +32,10 @@ _REMARK = re.compile(
     r"|After (?:this|that)|This (?:will|should)|Next,|Then,? I|我(?:将|会|来|先)"
     r"|接下来|等待|然后)[^\n]*\s*\Z"
 )
+# {\"city\": \"Oslo\"}: the quotes of JSON in a string, without the string.
+_ESCAPED_JSON = re.compile(r"\s*[{\[]\s*\\\"")
 _LEAD = re.compile(r"[\w ,'’`]{1,80}[:：]?\s*(?=\{)")
+_KEYED_LIST = re.compile(r"[\[【]\s*[\"'“]?\w{1,60}[\"'”]?\s*[:：=]")
 _CALLED = re.compile(r"(?P<name>[\w.]{1,80})\s?[(（]")
 _MIDLINE_LABEL = re.compile(r"(?<=\S) (?:Observation|Thought|Final Answer): ")
 _TAGGED = re.compile(r"<(?P<key>\w{1,60})>(?P<value>[^<]*)</(?P=key)>")
@@ -92,8 +95,9 @@ def _unfenced(text: str) -> tuple[str, tuple[str, ...]]:
     """Return what is inside a fence, or between backticks, that holds the whole text."""
     opening = _FENCED.match(text)
     if opening is not None:
-        end = text.find(opening[1], opening.end())
-        inner = text[opening.end() : end if end >= 0 else len(text)]
+        closing = re.compile(rf"^[ \t>]*{opening[1]}|{opening[1]}\s*\Z", re.MULTILINE)
+        end = closing.search(text, opening.end())
+        inner = text[opening.end() : end.start() if end is not None else len(text)]
         return inner.strip("\r\n").rstrip(), ("fence",)
     stripped = text.strip()
     if len(stripped) > 1 and stripped[0] == stripped[-1] == "`" and "`" not in stripped[1:-1]:
@@ -118,7 +122,10 @@ def loaded(text: str) -> tuple[Any, Mended | None]:
     try:
         return strict_json(text), None
     except ValueError:
-        mended = mend(text)
+        pass
+    if _ESCAPED_JSON.match(text):
+        text = decoded(text)
+    mended = mend(text)
     if mended.cut_in_string:
         raise UnmendableError("the text breaks off within a value")
     return read_value(mended.text), mended
@@ -160,9 +167,9 @@ def _listed(text: str, draft: Draft) -> Draft | None:
     if rest or not is_closed:
         return None
     try:
-        if text[0] in "[【":
-            value, mended = loaded(whole)
-            repairs = mended.repairs if mended is not None else ()
+        if text[0] in "[【" and not _KEYED_LIST.match(text):
+            value, mended_list = loaded(whole)
+            repairs = mended_list.repairs if mended_list is not None else ()
             return _list_value(value, draft.repaired(*repairs))
         mended = mend(whole)
         pairs = read_arguments(mended.text[1:-1])
@@ -269,7 +276,11 @@ def _python(text: str, draft: Draft) -> Draft | None:
         return None
     if any(isinstance(each, Bare) for each in pairs.args) or len(pairs.args) > len(known):
         return None
-    return bound(draft.repaired("arguments as of a call"), pairs.args, pairs.kwargs)
+    draft = draft.repaired("arguments as of a call")
+    only = next(iter(pairs.kwargs.values())) if len(pairs.kwargs) == 1 and not pairs.args else None
+    if isinstance(only, dict) and known.issuperset(map(folded, only)) and only:
+        return bound_object(draft, only)  # city = {"city": "Oslo"}
+    return bound(draft, pairs.args, pairs.kwargs)
 
 
 def _lines(text: str, draft: Draft) -> Draft | None:
@@ -289,7 +300,9 @@ def _lines(text: str, draft: Draft) -> Draft | None:
         found = _LINE.fullmatch(line.rstrip("\r"))
         name = names.get(folded(found["key"])) if found is not None else None
         if found is not None and name is not None and name not in values:
-            values[name] = [found["value"].rstrip(" \t,")]
+            if last:
+                values[last][-1] = values[last][-1].rstrip(" \t,")
+            values[name] = [found["value"]]
             last = name
         elif not last:
             return None

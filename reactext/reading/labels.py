@@ -176,12 +176,17 @@ def _patterns(texts: tuple[str, ...], colon: str) -> tuple[str, str]:
     )
     role = sequence(words(_ROLES, some(" ", 1, 1)), some(":：", 1, 1), some(r" \t*_`", 0, 6))
     ending = sequence(some(r" \t_\-#", 0, 3), some(r"\d", 0, 3), some(r" \t*_`~✿", 0, 8))
+    html = words(("b", "strong", "i", "em", "u"), Pattern("", ""))
+    html_open = maybe(sequence(literal("<"), html, literal(">")))
+    html_end = maybe(sequence(literal("</"), html, literal(">")))
     plain = sequence(
+        html_open,
         captured("label", label),
         ending,
+        html_end,
         either(
             [
-                sequence(colons, captured("tail", some("*_`~", 0, 4))),
+                sequence(colons, captured("tail", some("*_`~", 0, 4)), html_end),
                 Pattern(r"(?P<paper>(?=\[))", ""),
                 captured("alone", Pattern(_ALONE, r"[ \t\r]{0,8}")),
             ]

@@ -23,6 +23,7 @@ from reactext.reading.known import Known
 from reactext.reading.labels import LabelFinder
 from reactext.reading.mending import UnmendableError
 from reactext.reading.names import resolve_exactly
+from reactext.reading.native_body import with_input
 from reactext.reading.scanner import Scanner
 from reactext.reading.tracking import TooMuchError, construct_end
 from reactext.reading.written_calls import read_clean, read_written
@@ -33,6 +34,13 @@ _OPENING = re.compile(
     re.MULTILINE,
 )
 _FENCED = re.compile(r"```[ \t]*[\w.+\-]{0,24}[ \t]*\r?\n(?P<code>[^`]*)\n?```")
+# What is left of a harmony message whose channel the prompt has opened.
+_HARMONY_REST = re.compile(
+    r"\s*(?:commentary )?to=(?P<name>[\w.\-]{1,80})[^<\n]{0,40}(?:<\|constrain\|>[^<\n]{0,16})?"
+    r"<\|message\|>(?P<input>[^<]*)"
+)
+_FINISH = re.compile(r"\s*(?:finish|final_answer)[ \t]?[\[(][^\n]*[\])]\s*\Z", re.IGNORECASE)
+_PAPER = re.compile(r"\w{1,80}\[[^\n]+\]")
 _FENCE_LINE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 _TOOL_FENCE = re.compile(
     r"^[ \t>]*```[ \t]*(?:tool_code|tool_calls?|tool|action|function_call)[ \t]*\r?\n"
@@ -88,7 +96,14 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
         drafts = _lone_calls(fenced["code"], known)
         if drafts:
             return _resort(drafts, start, len(text), "no action label", step)
+    if (header := _HARMONY_REST.match(text, start)) is not None:
+        drafts = [with_input(header["name"], header["input"], known)]
+        return _resort(drafts, start, len(text), "native call", step)
     line_start = _last_lines(text, start)
+    if _FINISH.match(text, line_start):
+        drafts = read_written(text[line_start:], known)
+        if len(drafts) == 1 and drafts[0].is_answer:
+            return _resort(drafts, line_start, len(text), "no action label", step)
     drafts = _lone_calls(text[line_start:], known) if known.tools is not None else []
     return _resort(drafts, line_start, len(text), "no action label", step) if drafts else None
 
@@ -150,6 +165,11 @@ def _last_lines(text: str, start: int) -> int:
 
 def _lone_calls(text: str, known: Known) -> list[Draft]:
     drafts: list[Draft] = []
+    stripped = text.strip().strip("`").strip()
+    if stripped.startswith("[") and stripped.endswith("]") and known.tools is not None:
+        return _all_known(read_written(stripped, known))
+    if _PAPER.fullmatch(stripped) and known.tools is not None:
+        return _all_known(read_written(stripped, known))
     for line in text.strip().split("\n")[:_TRIES]:
         for each in line.split(" || "):
             if not each.strip("` "):
@@ -160,6 +180,14 @@ def _lone_calls(text: str, known: Known) -> list[Draft]:
             if not found:
                 return []
             drafts += found
+    return drafts
+
+
+def _all_known(drafts: list[Draft]) -> list[Draft]:
+    """Return the calls if each is one, of a known tool."""
+    for each in drafts:
+        if each.tool is None or each.problem or not any(bracket in each.text for bracket in "(["):
+            return []
     return drafts
 
 

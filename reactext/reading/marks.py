@@ -63,7 +63,7 @@ _THINK = {
 _THINK_END = {f"/{each}" for each in _THINK} | {"end_of_thought"}
 _END = {
     "/s", "im_end", "eot_id", "eom_id", "end_of_turn", "end", "endoftext", "end_of_text", "eos",
-    "end_of_sentence", "return", "eot", "call", "end_of_turn_token", "turn|", "pad",
+    "end_of_sentence", "return", "eot", "call", "end_of_turn_token", "turn", "pad",
 }  # fmt: skip
 _ROLE = {
     "user",
@@ -132,9 +132,13 @@ def _angle_mark(text: str, position: int, end: int, *, final: bool) -> Mark | Un
 
 def _named(written: str, found: re.Match[str]) -> Mark | None:
     name = written.strip("|｜ ").replace("▁", "_").lower()
+    name = name.replace("｜dsml｜", "").replace("dsml｜", "")
     first = name.split()[0] if name.split() else name
     kind: MarkKind
-    if name in _THINK or name in _THINK_END:
+    is_closing = written.endswith(("|", "｜")) and not written.startswith(("|", "｜", "/"))
+    if is_closing and name != "turn":  # Gemma: <|tool_call>…<tool_call|>
+        kind = "tag_end"
+    elif name in _THINK or name in _THINK_END:
         kind = "think_end" if name in _THINK_END else "think"
     elif name in _END:
         kind = "end"

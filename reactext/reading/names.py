@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from reactext.protocol import bare
+from reactext.reading.placeholders import is_name_placeholder
 from reactext.tools import Tool, Toolbox, folded
 
 _DRESS = " \t\r\n`*_~\"'“”‘’「」『』【】[]<>#@$>-–—•·.,:;!。，：；！、|"
@@ -23,13 +24,6 @@ _ANSWERS = {
     "finishtask", "finishaction", "finalanswertool", "terminate", "finaloutput",
     "完成", "结束", "最终答案", "最终回答", "給出答案", "给出答案",
 }  # fmt: skip
-_PLACEHOLDER = re.compile(
-    r"[<\[{(＜【].*(?:\s|of|one|tool|工具|名称).*[>\])}＞】]\Z"
-    r"|the action to take\b.*|tool[ _]name\Z|action[ _]name\Z"
-    r"|(?:name of )?(?:a|the|your)[ _]tool\b.*|your[ _]action\Z"
-    r"|\$?[A-Z_]*TOOL_?NAME[A-Z_]*\Z|工具名称?\Z|\.\.\.\Z|…\Z",
-    re.IGNORECASE | re.DOTALL,
-)
 _WORD = re.compile(r"[\w.\-]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LONGEST = 200
@@ -74,15 +68,12 @@ def says_answer_follows(text: str) -> bool:
 
 def is_answer(name: str, tools: Toolbox | None, labels: tuple[str, ...] = ()) -> bool:
     """Whether a name that is no tool's says that the answer follows."""
+    if len(name) > _LONGEST:
+        return False
     cleaned = undressed(name)
     if tools is not None and resolve_exactly(cleaned, tools) is not None:
         return False
     return bare(cleaned) in _ANSWERS or any(bare(cleaned) == bare(each) for each in labels)
-
-
-def is_placeholder(text: str) -> bool:
-    """Whether a text is an echo of what a prompt puts in place of a name."""
-    return _PLACEHOLDER.match(text.strip().strip("`*")) is not None
 
 
 def undressed(written: str) -> str:
@@ -96,9 +87,10 @@ def undressed(written: str) -> str:
 def resolve_exactly(name: str, tools: Toolbox) -> Tool | None:
     """Return the tool of this name, or the only one whose name differs in case or blanks."""
     tool = tools.get(name)
-    if tool is not None:
+    if tool is not None or not name or len(name) > _LONGEST:
         return tool
-    alike = [each for each in tools if folded(each.name) == folded(name)] if name else []
+    key = folded(name)
+    alike = [each for each in tools if folded(each.name) == key]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -107,7 +99,7 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
     text = written.strip()
     if tools is not None and (tool := tools.get(text)) is not None:
         return Named(tool.name, tool)
-    if is_placeholder(text):
+    if is_name_placeholder(text):
         return Named(text, problem=f"{text[:80]!r} is no tool but the place for one in the format")
     name = undressed(text)
     if not name:
@@ -121,6 +113,8 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
         if tool is not None:
             return Named(tool.name, tool, repair if tool.name != text else "")
     found = _in_phrase(name[:_LONGEST], tools)
+    if len(found) > 1:
+        found = [each for each in found if each.name in _words(name)] or found
     if len(found) == 1:
         return Named(found[0].name, found[0], "tool named in a phrase")
     if len(found) > 1:
@@ -157,6 +151,10 @@ def _unknown(name: str, written: str) -> Named:
     if len(words) > 3 or len(name) > 80 or "\n" in name:
         return Named(name, problem=f"no tool is named in {written.strip()[:80]!r}")
     return Named(name)
+
+
+def _words(phrase: str) -> set[str]:
+    return {each.strip(".") for each in _WORD.findall(phrase[:_LONGEST])}
 
 
 def _in_phrase(phrase: str, tools: Toolbox) -> list[Tool]:

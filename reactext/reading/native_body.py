@@ -32,7 +32,7 @@ _FUNCTION = re.compile(
     r"<function=(?P<name>[^>\n]{1,80})>|<invoke name=\"(?P<invoked>[^\"\n]{1,80})\">"
 )
 _PARAMETER = re.compile(
-    r"<parameter(?:=| name=\")(?P<key>[^>\n\"]{1,80})\"?>\n?"
+    r"<parameter(?:=| name=\")(?P<key>[^>\n\"]{1,80})(?:\"[^>\n]{0,80})?>\n?"
     r"(?P<value>[^<]*(?:<(?!/parameter>)[^<]*)*)(?:</parameter>)?"
 )
 _ARG = re.compile(
@@ -89,6 +89,10 @@ class NativeBody:
             self.prose = (self._opened + text).rstrip()
             return
         self._findings.repaired("native call")
+        if self._tracker.depth and drafts[-1].problem and not self._findings.is_open:
+            drafts.pop()
+            self.over_at = self._start
+            self._findings.repaired("last call cut off")
         for each in drafts:
             self._findings.add(replace(each, text=text), self._start)
 
@@ -102,7 +106,7 @@ def with_input(name: str, text: str, known: Known) -> Draft:
 
 def read_native(text: str, known: Known) -> list[Draft]:
     """Return the calls between two marks, in whatever form they are; none where there is none."""
-    text = text.replace("<escape>", '"')
+    text = text.replace("<escape>", '"').replace('<|"|>', '"').replace("｜DSML｜", "")
     if _FUNCTION.search(text):
         return _functions(text, known)
     if "<arg_key>" in text:

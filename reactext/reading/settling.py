@@ -11,6 +11,7 @@ from reactext.models import Turn
 from reactext.protocol import Protocol
 from reactext.reading.course import Course
 from reactext.reading.envelope import Envelope
+from reactext.reading.findings import ECHO
 from reactext.reading.labels import LabelFinder
 from reactext.reading.last_resort import (
     Resort,
@@ -20,17 +21,9 @@ from reactext.reading.last_resort import (
     step_without_colons,
     unlabelled_step,
 )
+from reactext.reading.placeholders import is_answer_placeholder
 from reactext.reading.tracking import TooMuchError
 from reactext.tools import Toolbox, example_call
-
-_PLACEHOLDER = re.compile(
-    r"[\[<{(（【＜](?:[^\n]{0,100}\b)?(?:your|the|final)\b[^\n]{0,20}\banswer\b[^\n]{0,200}[\])}>）】＞]\Z"
-    r"|the final answer to the original (?:input )?question\.?\Z"
-    r"|your (?:final )?answer(?: here)?\.{0,3}\Z"
-    r"|[\[<{(（【＜][^\n]{0,100}(?:最终答案|你的回答|你的答案)[^\n]{0,100}[\])}>）】＞]\Z|\.{3}\Z|…\Z",
-    re.IGNORECASE,
-)
-
 
 _ECHOED_ROLE = re.compile(r"\A(?:assistant|ai|助手)[ \t]*[:：]\s*", re.IGNORECASE)
 
@@ -60,9 +53,6 @@ def settled(envelope: Envelope, given: Settlement) -> Turn:
     if findings.actions:
         return _turn(course, given)
     if findings.answer is not None:
-        if _PLACEHOLDER.match(findings.answer):
-            findings.fault("the answer is an echo of the format, not an answer", 0)
-            raise _error(envelope, given)
         if given.cut:
             findings.repaired("cut at the length limit")
         return _turn(course, given)
@@ -105,20 +95,27 @@ def _resort(envelope: Envelope, given: Settlement) -> None:
             text[:end], envelope.visible_from, course.known, given.loose_finder(), findings.step
         )
     if found is not None:
-        _adopt(course, found)
+        _adopt(course, found, text, envelope.visible_from)
     elif seems_labelled(visible, course.known):
         findings.fault("the labels of the action cannot be read", envelope.visible_from)
     elif not course.is_labelled and not given.has_cue and not envelope.is_echo:
         answer = _ECHOED_ROLE.sub("", visible.strip())
+        if is_answer_placeholder(answer):
+            findings.fault(ECHO, envelope.visible_from)
+            return
         findings.answer = answer
         findings.tell("answer", answer)
 
 
-def _adopt(course: Course, found: Resort) -> None:
+def _adopt(course: Course, found: Resort, text: str, visible_from: int) -> None:
     findings = course.findings
     if found.findings.problem and not found.findings.actions:
         findings.fault(found.findings.problem, found.start)
         return
+    if not course.is_labelled:  # what stands before the step was its thought
+        findings.preamble_was("thought", before=text[visible_from : found.start])
+    else:
+        findings.untold("thought", text[found.start : found.end].strip())
     findings.adopt(found.findings)
     findings.repaired(found.repair)
     course.over_at = found.end
@@ -142,7 +139,7 @@ def _error(envelope: Envelope, given: Settlement) -> TurnError:
         problem, position = _missing(envelope, given)
     return TurnError(
         problem,
-        text=given.text,
+        text=given.text[: envelope.course.seen_to],
         position=position,
         remedy=_remedy(envelope.course.known.tools, given.protocol),
     )

@@ -24,7 +24,7 @@ _BLANKS = re.compile(r"[ \t\r\n\u3000]{0,100}")
 _Q = re.escape(QUOTES)
 # What may follow the comma after a string: another value, a key, or a closer.
 _NEXT_VALUE = re.compile(
-    rf"(?:[rbuf]{{1,2}}(?=[\"']))?[{_Q}\d\[{{(（【｛［\-+.)\]}}）】｝］,，#]|//"
+    rf"(?:[rbuf]{{1,2}}(?=[\"']))?[{_Q}\d\[{{(（【｛［\-+.)\]}}）】｝］,，#]|//|/\*"
     rf"|(?:true|false|null|none|nan)\b"
     rf"|[^\W\d][\w \-]{{0,40}}?[ \t]*[=:：＝(（]"
     rf"|[\w.\-]{{1,40}}(?: [\w.\-]{{1,20}}){{0,3}}[ \t]*[,，)\]}}）】｝］]",

@@ -21,6 +21,7 @@ class Expression:
     kind: str
     text: str
     is_empty: bool = False
+    has_arguments: bool = True
 
 
 @dataclass(slots=True)
@@ -82,9 +83,23 @@ def strict_json(text: str) -> Any:
     if "\\" in text and _PATH_INSIDE.search(text):
         raise ValueError("a path with single backslashes")
     try:
-        return json.loads(text, strict=False)
+        value = json.loads(text, strict=False)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
+    return whole_characters(value) if "\\u" in text else value
+
+
+def whole_characters(value: Any) -> Any:
+    """Replace halves of characters, which no text can hold: ``"\\ud83c"`` without the other."""
+    if isinstance(value, str):
+        if any("\ud800" <= each <= "\udfff" for each in value):
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value
+    if isinstance(value, list):
+        return [whole_characters(each) for each in value]
+    if isinstance(value, dict):
+        return {whole_characters(key): whole_characters(each) for key, each in value.items()}
+    return value
 
 
 _PATH_INSIDE = re.compile(r"[\"'](?:[A-Za-z]:\\[^\\/\"]|\\\\[\w.$-]+\\[^\\\"])")

@@ -37,11 +37,12 @@ _LABEL = re.compile(
 _BEFORE = re.compile(
     r"(?:(?P<variable>[^\W\d]\w{0,60}(?:, ?\w{1,60})?)[ \t]*(?::[ \t]*\w+[ \t]*)?=[ \t]*"
     r"|(?P<word>await|return|yield|call|run|use|invoke|execute|调用|使用|执行)[ \t:]+)"
-    r"(?=[\w.`]+[ \t]*[(（])"
+    r"(?=(?:await |return |call )?[\w.`]+[ \t]*[(（])"
 )
 _PRINT = re.compile(r"(?P<name>print|str|repr)[ \t]*(?=[(（][ \t]*[\w.]+[ \t]*[(（])")
 _NAME = re.compile(r"(?P<name>[^()\[\]{}（）【】［］｛｝\n\"“”=]{1,120}?)[ \t]*(?=[(（\[【［])")
 _CALL_AHEAD = re.compile(r"\[\s*[^\W\d][\w.]{0,80}\(")
+_QUOTED_CALL = re.compile(r"[\"'][^\W\d][\w.]{0,80}\(")
 _WORDS = re.compile(r"[^\W\d][\w,'’\-]* [\w ,'’\-]{1,200}")
 
 
@@ -93,6 +94,8 @@ def _undressed(text: str) -> str:
     bullet = _BULLET.match(text)
     assert bullet is not None
     stripped = text[bullet.end() :].strip(" \t\r\n`*")
+    if _QUOTED_CALL.match(stripped) and stripped[-1] == stripped[0]:
+        stripped = stripped[1:-1]
     label = _LABEL.match(stripped)
     return stripped[label.end() :] if label is not None else stripped
 
@@ -100,8 +103,10 @@ def _undressed(text: str) -> str:
 def _without_code_around(text: str, known: Known) -> tuple[str, list[str]]:
     """Leave out an assignment, ``await``, ``print(…)``: the call in it is what is meant."""
     repairs = []
-    before = _BEFORE.match(text)
-    if before is not None:
+    for _ in range(3):  # answer = await search(…)
+        before = _BEFORE.match(text)
+        if before is None:
+            break
         text = text[before.end() :].strip("`* ")
         repairs.append("assignment" if before["variable"] else "word before the call")
     printed = _PRINT.match(text)
