@@ -22,6 +22,7 @@ from reactext.prompts import Prompts, Source
 from reactext.protocol import Protocol
 from reactext.quoting import plain
 from reactext.read_more import ReadMore
+from reactext.reading.settling import CUT
 from reactext.run import Run
 from reactext.runner import ActionRunner
 from reactext.settings import Constrain, Options, Setup
@@ -40,7 +41,8 @@ def loop(state: RunState) -> Generator[Event, None, None]:
             observations = yield from act(state, turn)
             yield state.add(turn, observations)
             if turn.answer is not None:
-                state.end("finished", answer=turn.answer)
+                cut = CUT if CUT in turn.repairs else ""
+                state.end("finished", answer=turn.answer, reason=cut)
     except AnswerNow as stop:
         yield from answer_now(state, stop.reason)
     except FinishRun as stop:

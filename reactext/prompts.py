@@ -85,7 +85,7 @@ class Prompts:
     def _say(self, template: Template, **values: Any) -> str:
         try:
             return template.render(self._names | values)
-        except TemplateError as error:
+        except Exception as error:  # whatever an expression in a template comes to
             raise SetupError(
                 f"the template {template.name!r} cannot be rendered: {error}; it may use "
                 f"{', '.join(sorted(self._names | values))}"
@@ -170,7 +170,10 @@ def _file(directory: Path, name: str) -> str | None:
     path = directory.joinpath(*name.split("/")).with_name(name.split("/")[-1] + ".jinja")
     if ".." in name.split("/") or not path.is_file():
         return None
-    return path.read_text(encoding="utf-8").replace("\r\n", "\n")
+    try:
+        return path.read_text(encoding="utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"the template {path} cannot be read as UTF-8 text: {error}") from error
 
 
 def language_of(text: str) -> str:

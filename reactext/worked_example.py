@@ -67,7 +67,14 @@ def example_for(toolbox: Toolbox, language: str, *, parallel: bool) -> Example:
     if len(tools) == 1 and tools[0].example is not None and tools[0].example_result is not None:
         return _of_tool(tools[0], tools[0].example_result, language)
     table = _NEUTRAL if parallel else _ONE_CALL
-    return table.get(language, table["en"])
+    example = table.get(language, table["en"])
+    return _renamed(example) if "population" in toolbox else example
+
+
+def _renamed(example: Example) -> Example:
+    """Return the example with a tool that is not registered, where ours happens to be."""
+    action = example.action.replace("population(", "count_inhabitants(")
+    return example.model_copy(update={"action": action})
 
 
 def _of_tool(tool: Tool, result: str, language: str) -> Example:

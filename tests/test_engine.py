@@ -544,3 +544,10 @@ def test_half_a_character_from_the_model_can_still_be_sent_and_stored() -> None:
     context, model = run(' Odd \ud83d.\nAction: look_up(city="\udc00")', DONE)
     model.prompts[1].encode("utf-8")
     assert ExecutionContext.model_validate_json(context.model_dump_json()) == context
+
+
+def test_an_answer_that_the_server_cut_says_so() -> None:
+    cut = [" I know.\nFinal Answer: 7090", Piece(finish="length")]
+    context, _ = run(cut)
+    assert (context.status, context.answer) == ("finished", "7090")
+    assert context.stop_reason == "cut at the length limit"

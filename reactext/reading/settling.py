@@ -28,6 +28,10 @@ from reactext.tools import Toolbox, example_call
 _ECHOED_ROLE = re.compile(r"\A(?:assistant|ai|助手)[ \t]*[:：]\s*", re.IGNORECASE)
 
 
+CUT = "cut at the length limit"
+"""The repair of an answer that the server cut."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """What `settled` needs to know besides the course itself."""
@@ -54,7 +58,7 @@ def settled(envelope: Envelope, given: Settlement) -> Turn:
         return _turn(course, given)
     if findings.answer is not None:
         if given.cut:
-            findings.repaired("cut at the length limit")
+            findings.repaired(CUT)
         return _turn(course, given)
     raise _error(envelope, given)
 
