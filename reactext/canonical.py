@@ -9,6 +9,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from reactext.models import Action, Turn
+from reactext.protocol import CallSyntax, Protocol
+
 SEPARATOR = " || "
 
 
@@ -17,8 +20,34 @@ def value_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def call_text(tool: str, args: Iterable[Any] = (), kwargs: Mapping[str, Any] | None = None) -> str:
+def call_text(
+    tool: str,
+    args: Iterable[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    syntax: CallSyntax | None = None,
+) -> str:
     """Write one call: ``get_weather(city="Oslo", days=2)``."""
+    syntax = syntax or CallSyntax()
     parts = [value_text(value) for value in args]
-    parts += [f"{name}={value_text(value)}" for name, value in (kwargs or {}).items()]
-    return f"{tool}({', '.join(parts)})"
+    parts += [
+        syntax.argument.format(name=name, value=value_text(value))
+        for name, value in (kwargs or {}).items()
+    ]
+    return syntax.call.format(tool=tool, arguments=syntax.comma.join(parts))
+
+
+def turn_text(turn: Turn, protocol: Protocol | None = None) -> str:
+    """Write a turn as a model should: its thought, then its calls or its answer."""
+    protocol = protocol or Protocol()
+    lines = [f"{protocol.label('thought')} {turn.thought}"] if turn.thought else []
+    if turn.actions:
+        calls = protocol.calls.separator.join(_action_text(each, protocol) for each in turn.actions)
+        lines.append(f"{protocol.label('action')} {calls}")
+    elif turn.answer is not None:
+        lines.append(f"{protocol.label('answer')} {turn.answer}")
+    return "\n".join(lines)
+
+
+def _action_text(action: Action, protocol: Protocol) -> str:
+    return call_text(action.tool, action.args, action.kwargs, syntax=protocol.calls)

@@ -18,14 +18,17 @@ from lark.exceptions import LarkError, UnexpectedInput
 from lark.lexer import Lexer
 
 from reactext import _resources
+from reactext.canonical import call_text
 from reactext.errors import SetupError
 from reactext.protocol import CallSyntax, grammar_source
+from reactext.reading.mending import mend
 from reactext.reading.values import Bare, Expression, Pairs, strict_json
 
 __all__ = [
     "Call",
     "GrammarError",
     "Order",
+    "check_calls",
     "read_arguments",
     "read_call",
     "read_canonical",
@@ -72,6 +75,24 @@ def read_arguments(text: str) -> Pairs:
 def read_value(text: str) -> Any:
     """Read one value of mended text. Raises `GrammarError`."""
     return _value(_parsed(_calls_grammar(CallSyntax()), text, "value"))
+
+
+@lru_cache(maxsize=16)
+def check_calls(syntax: CallSyntax) -> None:
+    """Make sure that calls are read as they are written. Raises SetupError."""
+    if not syntax.grammar:
+        return
+    call = Call("tool", (), (("first", "text"), ("second", "more")))
+    written = call_text(call.name, call.args, dict(call.kwargs), syntax=syntax)
+    try:
+        read = read_call(mend(written).text, syntax)
+    except GrammarError as error:
+        raise SetupError(
+            f"the grammar of calls does not read {written!r}, which calls.call and calls.argument "
+            f"write, at column {error.position + 1}"
+        ) from error
+    if read != call:
+        raise SetupError(f"the grammar of calls reads {written!r} as {read}")
 
 
 class Order:
@@ -212,7 +233,7 @@ def _value(node: Any) -> Any:
     if name == "string":
         return "".join(map(_text, node.children))
     if name == "bare":
-        return Bare(node.children[0])
+        return _bare(str(node.children[0]))
     if name == "nested" and node.children[0] == "dict":
         return _object(_arguments(node.children[1]))
     if name == "nested":
@@ -230,6 +251,12 @@ def _value(node: Any) -> Any:
     if name == "group":
         return _group(pairs)
     return _object(pairs)
+
+
+def _bare(text: str) -> Any:
+    if text in ("NaN", "Infinity", "-Infinity"):
+        return Expression("number that is none", text)
+    return Bare(text)
 
 
 def _builds_empty(node: Tree[Token]) -> bool:

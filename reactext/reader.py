@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
+from reactext.grammar import check_calls
 from reactext.models import Action, TextDelta, Turn
 from reactext.protocol import Protocol
 from reactext.reading.binding import Draft
@@ -57,6 +58,7 @@ class TurnReader:
         witness: Callable[[Envelope], Listener] | None = None,
     ) -> None:
         protocol = protocol or Protocol()
+        check_calls(protocol.calls)
         toolbox = tools if isinstance(tools, Toolbox) or tools is None else Toolbox(tools)
         self._finder = _finder(protocol)
         self._known = Known(toolbox, protocol.calls, protocol.labels.answer)

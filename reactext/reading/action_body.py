@@ -33,7 +33,7 @@ class ActionBody:
     def __init__(self, known: Known, findings: Findings, start: int) -> None:
         self._known = known
         self._findings = findings
-        self._tracker = Tracker()
+        self._tracker = self._new_tracker()
         self._item: list[str] = []
         self._trailer: list[str] = []
         self._item_start = self._position = start
@@ -47,6 +47,11 @@ class ActionBody:
         self._after_none: list[str] = []
         self.over_at: int | None = None
         self._breaks_off = False
+
+    def _new_tracker(self) -> Tracker:
+        """Follow the text of calls, which the user's own separator may divide."""
+        separator = self._known.syntax.separator
+        return Tracker("" if separator.strip() in ("|", "||") else separator)
 
     @property
     def is_inside(self) -> bool:
@@ -100,7 +105,7 @@ class ActionBody:
         for part in self._tracker.feed("", final=True):
             self._part(part)
         self._item_ends()
-        self._tracker = Tracker()
+        self._tracker = self._new_tracker()
         self._is_between = not self._findings.is_open
 
     def _part(self, part: Part) -> None:
@@ -166,13 +171,13 @@ class ActionBody:
         self._is_read = True
 
     def _separated(self, bar: str) -> None:
-        if len(bar) == 1 and not self._is_closed and not self._is_read:
+        if bar in ("|", "｜") and not self._is_closed and not self._is_read:
             if not "".join(self._item).strip():
                 return
             self._item.append(bar)
             self._length += 1
             return
-        if len(bar) == 1:
+        if bar in ("|", "｜"):
             self._findings.repaired("single bar")
         self._item_ends()
         self.settle()

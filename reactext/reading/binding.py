@@ -62,7 +62,7 @@ def bound(draft: Draft, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Draft
         return replace(
             draft,
             problem=f"{expression.text} is a {expression.kind} as an argument of {draft.name}; "
-            "write the value itself, one call after the other",
+            "write the value itself",
         )
     if draft.tool is None:
         return replace(

@@ -298,7 +298,8 @@ class Course:
         """Take a tag that closes a native call, or a label."""
         body = self._body
         if isinstance(body, NativeBody):
-            if body.is_inside or f"/{mark.name}" not in NATIVE_ENDS.get(self._native, ()):
+            closers = NATIVE_ENDS.get(self._native, ())
+            if body.is_inside or not {mark.name, f"/{mark.name}"} & set(closers):
                 return False
             self._finish_body(mark.start)
             self._body = AfterCalls() if body.is_call else Prose(self._told_on())

@@ -155,7 +155,9 @@ class Envelope:
         """An end token ends the turn, unless text runs on after it on its line."""
         if not self.course.may_be_left:
             return False
-        if self.course.has_text or self.course.is_labelled:
+        if self.course.has_text and self._line_is_blank:
+            self.course.over(mark.start)
+        elif self.course.has_text or self.course.is_labelled:
             self._ending, self._after_ending = mark, []
         else:
             self.visible_from = mark.end

@@ -6,31 +6,29 @@ Action:  **Action:**  ### Action  1. Action 2:  🔧 action：  > Action :  Assi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from reactext.protocol import Labels, Protocol, bare
-from reactext.reading.beginnings import (
-    MORE,
-    Pattern,
-    Undecided,
-    captured,
-    either,
-    literal,
-    maybe,
-    sequence,
-    some,
-    words,
-)
+from reactext.reading.beginnings import MORE, Undecided
 
 # A line whose label has not ended here has none: so each line costs the same.
 _REACH = 120
+_LONGEST_DRESS = 50
 
-# Marks, bullets and emoji: whatever is no letter, digit, blank line, quote, bracket or full stop.
-_DRESS = r"^\w\n\"'“”‘’«»「」『』()\[\]{}<（）【】:：,，.。;；!?！？"
-_LINE_END = r"(?=\n)"
-_ALONE = r"[ \t\r]{0,8}" + _LINE_END
+# Marks, bullets and emoji: whatever is no letter, digit, quote, bracket or full stop.
+_DRESS = r"[^\w\n\"'“”‘’«»「」『』()\[\]{}<（）【】:：,，.。;；!?！？]{0,24}_{0,2}"
+_COUNT = r"(?:(?:step ?)?\d{1,3}[.):、．)：\-]{1,2}[ \t*_`]{0,6})?"
 _ROLES = ("assistant", "ai", "bot", "助手", "system response")
+_ROLE = rf"(?:(?:{'|'.join(_ROLES)})[:：][ \t*_`]{{0,6}})?"
+_BOLD = ("b", "strong", "i", "em", "u")
+_HTML = rf"(?:</?(?:{'|'.join(_BOLD)})>)?"
+_GAP = r"[ \t_\-]{0,2}(?:\d{1,3}[ \t_\-]{0,2})?"
+_ENDING = r"[ \t_\-#]{0,3}\d{0,3}[ \t*_`~✿]{0,8}"
+_ALONE = r"[ \t\r]{0,8}(?=\n|\Z)"
+# There is none of these before a label or within it; nor are the last two within.
+_NO_LABEL = '"“”,，。;；!！?？{}'
+_NOT_WITHIN = _NO_LABEL + "|="
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +87,9 @@ class LabelFinder:
         self._kinds = _vocabulary(protocol)
         self._canonical = {bare(written[0]) for _, written in protocol.labels}
         texts = [each for _, written in (*protocol.labels, *Labels()) for each in written]
-        whole, begun = _patterns(tuple(dict.fromkeys(texts)), protocol.colon)
-        if loose:
-            whole = whole.replace(_ALONE, rf"(?:{_ALONE}|[ \t])")
-        self._whole = re.compile(whole, re.IGNORECASE)
-        self._last = re.compile(whole.replace(_LINE_END, r"(?=\n|\Z)"), re.IGNORECASE)
-        self._begun = re.compile(begun, re.IGNORECASE)
+        self._label_at = _pattern(texts, protocol.colon, loose=loose)
+        self._beginnings = _beginnings(texts)
+        self._colon = protocol.colon
 
     def find(self, text: str, position: int, *, final: bool) -> Label | Undecided | None:
         """Return the label that begins the line at ``position``, or None.
@@ -102,12 +97,24 @@ class LabelFinder:
         MORE is returned when only the text that comes next can tell; never if ``final``.
         """
         reach = position + _REACH
-        found = (self._last if final else self._whole).match(text, position, reach)
+        found = self._label_at.match(text, position, reach)
         if found is not None and (final or found.end() < len(text)):
             return self._label(found)
-        if not final and len(text) < reach and self._begun.match(text, position):
+        if not final and len(text) < reach and self._may_begin(text[position:]):
             return MORE
         return None
+
+    def _may_begin(self, line: str) -> bool:
+        """Whether a line that has not ended may still begin with a label."""
+        letters: list[str] = []
+        for each in line.casefold():
+            if each.isalpha():
+                letters.append(each)
+            elif each == "\n" or each in (_NOT_WITHIN if letters else _NO_LABEL):
+                return each in self._colon
+        if not letters:
+            return len(line) < _LONGEST_DRESS
+        return "".join(letters) in self._beginnings
 
     def tag(self, name: str, start: int, end: int) -> Label | None:
         """Return the label that ``<name>`` is, or None."""
@@ -161,45 +168,37 @@ def _vocabulary(protocol: Protocol) -> dict[str, str]:
     return kinds
 
 
-@lru_cache(maxsize=16)
-def _patterns(texts: tuple[str, ...], colon: str) -> tuple[str, str]:
-    """Return the expression for a label, with a hole for the line's end, and for its beginnings."""
-    number = sequence(some(r"\d", 1, 3), some(r" \t_\-", 0, 2))
-    label = words(map(str.casefold, texts), sequence(some(r" \t_\-", 0, 2), maybe(number)))
-    colons = either(map(literal, sorted({":", "：", colon}, key=len, reverse=True)))
-    mark = sequence(some(_DRESS, 0, 24), some("_", 0, 2))
-    count = sequence(
-        maybe(sequence(literal("step"), some(" ", 0, 1))),
-        some(r"\d", 1, 3),
-        some(r".:)、．)：\-", 1, 2),
-        some(r" \t*_`", 0, 6),
-    )
-    role = sequence(words(_ROLES, some(" ", 1, 1)), some(":：", 1, 1), some(r" \t*_`", 0, 6))
-    ending = sequence(some(r" \t_\-#", 0, 3), some(r"\d", 0, 3), some(r" \t*_`~✿", 0, 8))
-    html = words(("b", "strong", "i", "em", "u"), Pattern("", ""))
-    html_open = maybe(sequence(literal("<"), html, literal(">")))
-    html_end = maybe(sequence(literal("</"), html, literal(">")))
-    plain = sequence(
-        html_open,
-        captured("label", label),
-        ending,
-        html_end,
-        either(
-            [
-                sequence(colons, captured("tail", some("*_`~", 0, 4)), html_end),
-                Pattern(r"(?P<paper>(?=\[))", ""),
-                captured("alone", Pattern(_ALONE, r"[ \t\r]{0,8}")),
-            ]
-        ),
-    )
-    bracketed = sequence(
-        some(r"\[【", 1, 1),
-        captured("bracketed", label),
-        ending,
-        some(r"\]】", 1, 1),
-        maybe(colons),
-    )
-    opening = captured("dress", sequence(mark, maybe(count), maybe(role)))
-    line = sequence(opening, either([plain, bracketed]))
-    begun = re.sub(r"\(\?P<\w+>", "(?:", f"(?:{line.begun}|{line.whole})")
-    return line.whole, begun + r"\Z"
+def _pattern(texts: Iterable[str], colon: str, *, loose: bool) -> re.Pattern[str]:
+    """Return the expression for a label at the start of a line."""
+    label = _any_of(each.casefold() for each in texts)
+    colons = "|".join(map(re.escape, sorted({":", "：", colon}, key=len, reverse=True)))
+    alone = rf"{_ALONE}|[ \t]" if loose else _ALONE
+    end = rf"(?:{colons})(?P<tail>[*_`~]{{0,4}}){_HTML}|(?P<paper>(?=\[))|(?P<alone>{alone})"
+    plain = rf"{_HTML}(?P<label>{label}){_ENDING}{_HTML}(?:{end})"
+    bracketed = rf"[\[【](?P<bracketed>{label}){_ENDING}[\]】](?:{colons})?"
+    dress = rf"(?P<dress>{_DRESS}{_COUNT}{_ROLE})"
+    return re.compile(rf"{dress}(?:{plain}|{bracketed})", re.IGNORECASE)
+
+
+def _any_of(texts: Iterable[str]) -> str:
+    """Return the expression for any of these texts, the longest first; a space is a gap."""
+    branches: dict[str, list[str]] = {}
+    for text in texts:
+        branches.setdefault(text[:1], []).append(text[1:])
+    ends = branches.pop("", None) is not None
+    options = [
+        (_GAP if first == " " else re.escape(first)) + _any_of(rests)
+        for first, rests in sorted(branches.items())
+    ]
+    if not options:
+        return ""
+    return f"(?:{'|'.join(options)})" + ("?" if ends else "")
+
+
+def _beginnings(texts: Iterable[str]) -> frozenset[str]:
+    """Return the letters that a line may have while its label has not ended."""
+    labels = {"".join(each for each in text.casefold() if each.isalpha()) for text in texts}
+    before = ["", "step", *("".join(filter(str.isalpha, each)) for each in _ROLES), *_BOLD]
+    whole = {first + label for first in before for label in labels}
+    whole |= {label + last for label in whole for last in _BOLD}
+    return frozenset(each[:length] for each in whole for length in range(1, len(each) + 1))

@@ -22,7 +22,7 @@ from reactext.reading.json_calls import read_json_calls
 from reactext.reading.known import Known
 from reactext.reading.labels import LabelFinder
 from reactext.reading.mending import UnmendableError
-from reactext.reading.names import resolve_exactly
+from reactext.reading.names import resolve, resolve_exactly
 from reactext.reading.native_body import with_input
 from reactext.reading.scanner import Scanner
 from reactext.reading.tracking import TooMuchError, construct_end
@@ -39,6 +39,7 @@ _HARMONY_REST = re.compile(
     r"\s*(?:commentary )?to=(?P<name>[\w.\-]{1,80})[^<\n]{0,40}(?:<\|constrain\|>[^<\n]{0,16})?"
     r"<\|message\|>(?P<input>[^<]*)"
 )
+_NAME_AND_JSON = re.compile(r"\s*(?:>>>)?(?P<name>[\w.\-]{1,80}(?::\d{1,3})?)[ \t]{0,8}\n?(?=\{)")
 _FINISH = re.compile(r"\s*(?:finish|final_answer)[ \t]?[\[(][^\n]*[\])]\s*\Z", re.IGNORECASE)
 _PAPER = re.compile(r"\w{1,80}\[[^\n]+\]")
 _FENCE_LINE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
@@ -48,9 +49,9 @@ _TOOL_FENCE = re.compile(
     re.MULTILINE,
 )
 _MIDLINE = re.compile(
-    r"(?<![\w\"'`“‘/?&*])Action ?[:：][ \t]{0,4}"
+    r"(?<![\w\"'`“‘/?&*])\*{0,2}Action ?(?:[:：]\*{0,2}|\*{2}[:：])[ \t]{0,4}"
     r"(?P<name>[`*]{0,2}[^\s:：()\[\]{}\"'][^\n:：()\[\]{}\"']{0,80}?)"
-    r"(?=[ \t]{0,4}[(（\[]|[ \t`*.]{0,4}(?:\r?\n|Action[ _]?Input))"
+    r"(?=[ \t]{0,4}[(（\[]|[ \t`*.,;]{0,4}(?:\r?\n|\*{0,2}Action[ _]?Input))"
 )
 
 
@@ -89,13 +90,17 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
         drafts = [
             draft for line in fence["code"].split("\n") for draft in read_written(line, known)
         ]
-        drafts = [] if any(each.problem or each.needs_input for each in drafts) else drafts
+        drafts = _all_known(drafts) if known.tools is not None else drafts
         if drafts:
             return _resort(drafts, fence.start(), fence.end(), "native call", step)
     if (fenced := _FENCED.fullmatch(text.strip())) is not None and known.tools is not None:
         drafts = _lone_calls(fenced["code"], known)
         if drafts:
             return _resort(drafts, start, len(text), "no action label", step)
+    named = _NAME_AND_JSON.match(text, start)
+    if named is not None and resolve(named["name"], known.tools).tool is not None:
+        drafts = [with_input(named["name"], text[named.end() :], known)]
+        return _resort(drafts, start, len(text), "native call", step)
     if (header := _HARMONY_REST.match(text, start)) is not None:
         drafts = [with_input(header["name"], header["input"], known)]
         return _resort(drafts, start, len(text), "native call", step)
@@ -184,7 +189,7 @@ def _lone_calls(text: str, known: Known) -> list[Draft]:
 
 
 def _all_known(drafts: list[Draft]) -> list[Draft]:
-    """Return the calls if each is one, of a known tool."""
+    """Return the calls if each is one, with its brackets, of a known tool."""
     for each in drafts:
         if each.tool is None or each.problem or not any(bracket in each.text for bracket in "(["):
             return []

@@ -58,12 +58,12 @@ _KIMI_BEGUN = re.compile(r"◁/?[a-z]{0,5}\Z")
 
 _THINK = {
     "think", "thinking", "reasoning", "reason", "reflection", "scratchpad", "analysis",
-    "seed:think", "begin_of_thought", "inner_monologue", "thoughts",
+    "seed:think", "begin_of_thought", "inner_monologue", "thoughts", "start_thinking",
 }  # fmt: skip
-_THINK_END = {f"/{each}" for each in _THINK} | {"end_of_thought"}
+_THINK_END = {f"/{each}" for each in _THINK} | {"end_of_thought", "end_thinking"}
 _END = {
     "/s", "im_end", "eot_id", "eom_id", "end_of_turn", "end", "endoftext", "end_of_text", "eos",
-    "end_of_sentence", "return", "eot", "call", "end_of_turn_token", "turn", "pad",
+    "end_of_sentence", "end_response", "return", "eot", "call", "end_of_turn_token", "turn", "pad",
 }  # fmt: skip
 _ROLE = {
     "user",
@@ -78,9 +78,10 @@ _ROLE = {
 }
 _START = {
     "assistant", "model", "s", "bos", "begin_of_text", "begin_of_sentence", "startoftext", "/inst",
-    "im_start", "start_of_turn", "start_header_id", "start",
+    "im_start", "start_response", "start_of_turn", "start_header_id", "start",
 }  # fmt: skip
 NATIVE_ENDS = {
+    "start_action": ("end_action",),
     "tool_call": ("/tool_call", "/tool_calls"),
     "tool_calls": ("/tool_calls",),
     "function_call": ("/function_call", "/function_calls"),
@@ -95,6 +96,8 @@ NATIVE_ENDS = {
     "invoke": ("/invoke",),
 }
 """The native forms by the name of the mark that opens them, with those that close them."""
+
+_NATIVE_CLOSERS = {each for closers in NATIVE_ENDS.values() for each in closers}
 
 
 def find_mark(text: str, position: int, *, final: bool) -> Mark | Undecided | None:
@@ -150,6 +153,8 @@ def _named(written: str, found: re.Match[str]) -> Mark | None:
         kind = "start"
     elif first in NATIVE_ENDS or first.startswith("function="):
         kind, name = "native", "function=" if first.startswith("function=") else first
+    elif name in _NATIVE_CLOSERS:
+        kind = "tag_end"
     elif name.startswith("/"):
         kind, name = "tag_end", name[1:]
     elif found[0][0] == "<":

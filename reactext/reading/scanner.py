@@ -59,7 +59,7 @@ _BLANK_LINES = re.compile(r"\n+")
 _STOP = re.compile(rf"[\n{re.escape(FIRST)}]")
 _MIDLINE = re.compile(
     rf"[\n{re.escape(FIRST)}]|(?<=[\s.!?。！？])(?="
-    r"(?:Thought|Action|Action[ _]?Input|Observation|Final[ _]?Answer) {0,2}[:：])"
+    r"\*{0,2}(?:Thought|Action|Action[ _]?Input|Observation|Final[ _]?Answer)\*{0,2} {0,2}[:：])"
 )
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from reactext.reading.beginnings import MORE
-from reactext.reading.strings import CLOSING, ends_string
+from reactext.reading.strings import CLOSING, QUOTES, ends_string
 
 MAX_DEPTH = 64
 """So many brackets may be open at once."""
@@ -37,16 +38,19 @@ class TooMuchError(Exception):
     """More is open, or stands in one text, than is read; ``str`` of it says what."""
 
 
-_OUTSIDE = re.compile(r"[\"'`“”„‘’«「『＂＇(\[{（［｛【)\]}）］｝】|｜\n#/\\]")
+_OUTSIDE = r"\"'`“”„‘’«「『＂＇(\[{（［｛【)\]}）］｝】|｜\n#/\\"
 _VALUE_COMES_AFTER = "([{（［｛【,，=＝:：、+|｜"
 _LINE_LOOK = 400
 _Step = tuple[int, PartKind | None] | None
 
 
 class Tracker:
-    """Follows one text; ``closers`` is what is missing to close all that is open."""
+    """Follows one text. ``separator`` is what divides calls besides the bars."""
 
-    def __init__(self) -> None:
+    def __init__(self, separator: str = "") -> None:
+        self._separator = separator.strip()
+        self._separator_has_blanks = self._separator != separator
+        self._outside = _outside(self._separator)
         self._stack: list[str] = []
         self._quote = ""
         self._comment_end = ""
@@ -123,12 +127,16 @@ class Tracker:
             return self._in_comment(text, here, final)
         if self._quote:
             return self._in_string(text, here, final)
-        found = _OUTSIDE.search(text, here)
+        found = self._outside.search(text, here)
         if found is None:
             return len(text), None
         if found.start() > here:
             return found.start(), None
         character = found[0]
+        if self._separator and character == self._separator[0]:
+            own = self._own_separator(text, here, final)
+            if own is None or own[0] > here:
+                return own
         if character == "\n":
             return here + 1, None if self._stack else "newline"
         if character in OPENERS:
@@ -139,7 +147,22 @@ class Tracker:
             return self._bar(text, here, final)
         if character in "#/\\":
             return self._comment_or_escape(text, here, final)
-        return self._quoted(text, here, final)
+        if character in QUOTES:
+            return self._quoted(text, here, final)
+        return here + 1, None  # it begins the user's separator, and is none
+
+    def _own_separator(self, text: str, here: int, final: bool) -> _Step:
+        """Pass the user's separator; where it is none, no step is made."""
+        end = here + len(self._separator)
+        if self._stack or not text.startswith(self._separator, here):
+            is_begun = not final and self._separator.startswith(text[here:])
+            return None if is_begun and not self._stack else (here, None)
+        if self._separator_has_blanks:
+            if end >= len(text) and not final:
+                return None
+            if not self._tail[-1:].isspace() or not text[end : end + 1].isspace():
+                return here, None
+        return end, "separator"
 
     def _count(self) -> None:
         self._events += 1
@@ -262,6 +285,12 @@ class Tracker:
                 return here + 3, None
         self._quote = CLOSING[quote]
         return here + 1, None
+
+
+@lru_cache(maxsize=16)
+def _outside(separator: str) -> re.Pattern[str]:
+    """Return the expression for what matters outside of strings."""
+    return re.compile(f"[{_OUTSIDE}{re.escape(separator[:1])}]")
 
 
 def construct_end(text: str, start: int = 0) -> int | None:

@@ -51,8 +51,6 @@ def plain(value: Any) -> Any:
 
 
 def _scalar(text: str) -> Any:
-    if text in ("NaN", "Infinity", "-Infinity"):
-        return float(text)
     lowered = text.lower()
     if lowered in _LITERALS:
         return _LITERALS[lowered]
@@ -83,10 +81,14 @@ def strict_json(text: str) -> Any:
     if "\\" in text and _PATH_INSIDE.search(text):
         raise ValueError("a path with single backslashes")
     try:
-        value = json.loads(text, strict=False)
+        value = json.loads(text, strict=False, parse_constant=_refused)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     return whole_characters(value) if "\\u" in text else value
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def whole_characters(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from reactext.grammar import Call, GrammarError, read_call, read_canonical
+from reactext.grammar import GrammarError, read_call, read_canonical
 from reactext.protocol import CallSyntax
 from reactext.reading.answer_calls import answer_call
 from reactext.reading.bare_names import read_name
@@ -42,6 +42,7 @@ _BEFORE = re.compile(
 _PRINT = re.compile(r"(?P<name>print|str|repr)[ \t]*(?=[(（][ \t]*[\w.]+[ \t]*[(（])")
 _NAME = re.compile(r"(?P<name>[^()\[\]{}（）【】［］｛｝\n\"“”=]{1,120}?)[ \t]*(?=[(（\[【［])")
 _CALL_AHEAD = re.compile(r"\[\s*[^\W\d][\w.]{0,80}\(")
+_LINK = re.compile(r"\A\[([\w.]{1,80})\]\(")
 _QUOTED_CALL = re.compile(r"[\"'][^\W\d][\w.]{0,80}\(")
 _WORDS = re.compile(r"[^\W\d][\w,'’\-]* [\w ,'’\-]{1,200}")
 
@@ -81,6 +82,8 @@ def read_written(text: str, known: Known) -> list[Draft]:
     stripped = _undressed(text).rstrip(TRAILER)
     if not stripped or stripped[0] in "|｜":
         return []
+    if known.syntax.grammar and (own := _by_own_grammar(stripped, known)) is not None:
+        return [own]
     if is_json(stripped):
         return read_json(stripped, known)
     if _CALL_AHEAD.match(stripped) and stripped[-1] == "]":
@@ -94,6 +97,7 @@ def _undressed(text: str) -> str:
     bullet = _BULLET.match(text)
     assert bullet is not None
     stripped = text[bullet.end() :].strip(" \t\r\n`*")
+    stripped = _LINK.sub(r"\1(", stripped, count=1)
     if _QUOTED_CALL.match(stripped) and stripped[-1] == stripped[0]:
         stripped = stripped[1:-1]
     label = _LABEL.match(stripped)
@@ -169,7 +173,7 @@ def _call(name: str, text: str, opening: int, known: Known) -> Draft:
         return replace(draft, needs_input=True).repaired("remark after the tool name")
     if rest.strip(TRAILER):
         draft = draft.repaired("text after the call")
-    return _with_arguments(text[: len(text) - len(rest)], inner, draft, known)
+    return _with_arguments(text[opening : len(text) - len(rest)], inner, draft, known)
 
 
 def _empty(draft: Draft, *, is_closed: bool) -> Draft:
@@ -187,14 +191,15 @@ def _paper(inner: str, text: str, draft: Draft, known: Known) -> Draft:
     return replace(read_input(inner, draft), text=text).repaired("square brackets")
 
 
-def _with_arguments(text: str, inner: str, draft: Draft, known: Known) -> Draft:
+def _with_arguments(bracketed: str, inner: str, draft: Draft, known: Known) -> Draft:
     if inner.lstrip().startswith("**{"):
-        text = text.replace("**", "", 1)
+        bracketed = bracketed.replace("**", "", 1)
     try:
-        mended = mend(text)
+        mended = mend(bracketed)
         if mended.cut_in_string:
             return replace(draft, problem=f"the call of {draft.name} breaks off within a value")
-        call = _read(mended.text, known)
+        # The name was resolved before, and may hold what the grammar does not allow in one.
+        call = read_call(f"call{mended.text}", CallSyntax())
     except UnmendableError as error:
         return raw_arguments(inner, draft, str(error))
     except GrammarError:
@@ -202,11 +207,12 @@ def _with_arguments(text: str, inner: str, draft: Draft, known: Known) -> Draft:
     return bound_call(call, inner, draft.repaired(*mended.repairs), known)
 
 
-def _read(text: str, known: Known) -> Call:
-    """Read a call by the user's own grammar, if there is one, and else by ours."""
-    if known.syntax.grammar:
-        try:
-            return read_call(text, known.syntax)
-        except GrammarError:
-            pass  # models slip into what they were trained on
-    return read_call(text, CallSyntax())
+def _by_own_grammar(text: str, known: Known) -> Draft | None:
+    """Read a call by the user's own grammar; None where it is none, for models slip into ours."""
+    try:
+        call = read_call(mend(text).text, known.syntax)
+    except (GrammarError, UnmendableError):
+        return None
+    named = resolve(call.name, known.tools)
+    draft = Draft(named.name, named.tool, text=text, problem=named.problem).repaired(named.repair)
+    return draft if draft.problem else bound(draft, call.args, dict(call.kwargs))
