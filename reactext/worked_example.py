@@ -29,7 +29,7 @@ _NEUTRAL = {
         action='population(city="Oslo") || population(city="Lima")',
         observation="709000 || 10092000",
         conclusion="I know the answer.",
-        answer="709000 people live in Oslo and 10092000 in Lima.",
+        answer="Oslo 709000, Lima 10092000.",
     ),
     "zh": Example(
         question="奥斯陆和利马各有多少人口？",
@@ -37,7 +37,7 @@ _NEUTRAL = {
         action='population(city="奥斯陆") || population(city="利马")',
         observation="709000 || 10092000",
         conclusion="我知道答案了。",
-        answer="奥斯陆有709000人，利马有10092000人。",
+        answer="奥斯陆709000，利马10092000。",
     ),
 }
 
@@ -48,7 +48,7 @@ _ONE_CALL = {
         action='population(city="Oslo")',
         observation="709000",
         conclusion="I know the answer.",
-        answer="709000 people live in Oslo.",
+        answer="Oslo 709000.",
     ),
     "zh": Example(
         question="奥斯陆有多少人口？",
@@ -56,7 +56,7 @@ _ONE_CALL = {
         action='population(city="奥斯陆")',
         observation="709000",
         conclusion="我知道答案了。",
-        answer="奥斯陆有709000人。",
+        answer="奥斯陆709000。",
     ),
 }
 
