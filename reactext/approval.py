@@ -96,6 +96,9 @@ class Approval(Hook):
                     }
                 )
                 observation = proceed(edited)
+                tool = moment.toolbox.get(edited.tool)
+                if tool is not None and tool.return_direct:
+                    return observation
                 call = call_text(edited.tool, kwargs=edited.kwargs)
                 told = f"(the call was changed to {call}) {observation.text}"
                 return observation.model_copy(update={"text": told})

@@ -16,8 +16,8 @@ SEPARATOR = " || "
 
 
 def value_text(value: Any) -> str:
-    """Write an argument's value: JSON, Unicode kept."""
-    return json.dumps(value, ensure_ascii=False)
+    """Write an argument's value: JSON, Unicode kept; what JSON does not know, as its text."""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def call_text(

@@ -27,7 +27,7 @@ from reactext.run import Run
 from reactext.runner import ActionRunner
 from reactext.settings import Constrain, Options, Setup
 from reactext.state import RunState
-from reactext.tools import Toolbox
+from reactext.tools import Toolbox, is_number
 
 
 def loop(state: RunState) -> Generator[Event, None, None]:
@@ -61,7 +61,9 @@ def act(state: RunState, turn: Turn) -> Generator[Event, None, tuple[Observation
             yield observation
     except BaseException:
         missing = turn.actions[len(observations) :]
-        state.add(turn, (*observations, *(_not_observed(action) for action in missing)))
+        known = dict(state.observed)
+        rest = (known.get(action.id) or _not_observed(action) for action in missing)
+        state.add(turn, (*observations, *rest))
         raise
     return tuple(observations)
 
@@ -113,7 +115,8 @@ class Engine:
     - ``tool_timeout``: seconds for one call, or None; ``max_parallel``: calls at once in a run
     - ``max_observation_chars``: what the model sees of a result; the rest it can ask for with
       `read_more`, a tool that is there only when something was cut
-    - ``eager``: start idempotent calls while the model still writes the next one
+    - ``eager``: start idempotent calls while the model still writes the next one; not where
+      `approve` decides on calls
     - ``hooks``: `Hook` objects, the first outermost; ours stand inside of them
     """
 
@@ -161,8 +164,8 @@ class Engine:
             hooks=(
                 RunLog(),
                 *hooks,
-                Limits(max_steps, max_seconds, max_tokens, max_tool_calls, on_limit),
                 ReturnDirect(),
+                Limits(max_steps, max_seconds, max_tokens, max_tool_calls, on_limit),
                 RepeatGuard(),
                 SetAside(),
                 ReadMore(),
@@ -172,7 +175,7 @@ class Engine:
                 language=language,
                 frame=frame,
                 constrain=constrain,
-                eager=eager,
+                eager=eager and approve is None,
                 max_parallel=max_parallel,
                 max_corrections=max_corrections,
                 max_retries=max_retries,
@@ -223,6 +226,8 @@ class Engine:
         """Return the run of a task, to be iterated for its events; see `run` for the options."""
         if not isinstance(task, str) or not task.strip():
             raise SetupError(f"the task is {task!r}; give the question as a text")
+        if deadline is not None and not is_number(deadline, above=0):
+            raise SetupError(f"deadline={deadline!r} must be seconds above 0, or None")
         context = ExecutionContext(run_id=run_id or uuid.uuid4().hex, task=plain(task))
         state = RunState(self._setup, context, cancellation or Cancellation(), deps)
         return Run(state, loop(state), deadline)

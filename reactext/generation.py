@@ -163,8 +163,8 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
             state.raise_if_cancelled()
     finally:
         _close(pieces)
+        state.spent += heard.usage
     state.raise_if_cancelled()
-    state.spent += heard.usage
     check_whole(state, prompt, heard.usage.prompt_tokens)
     try:
         turn = reader.close(cut=heard.finish == "length")

@@ -17,7 +17,8 @@ from reactext.protocol import Protocol
 _SPECIAL = re.compile(
     r"[<](?=[|｜][^\s<>]{1,64}>|[^\s<>|｜]{1,64}[|｜]>"
     r"|/?(?:s|bos|eos|pad|unk|mask|(?:start|end)_of_(?:turn|image|role|text)|think(?:ing)?"
-    r"|tool_calls?|tool_response|tools|unused\d{1,4}|0x[0-9A-F]{2})>|<SYS>>|</SYS>>)"
+    r"|tool_calls?|tool_response|tools|unused\d{1,4}|0x[0-9A-F]{2}|reponame|filename"
+    r"|[a-z]{1,16}(?:_[a-z]{1,16}){1,4})>|<SYS>>|</SYS>>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|TOOL_CONTENT|ARGS|THINK)\])",
     re.IGNORECASE,
 )

@@ -59,7 +59,8 @@ def _page(moment: Moment, action: Action) -> tuple[str, str]:
     whole, begin = cut[asked["id"]], asked["offset"]
     if not 0 <= begin < len(whole):
         return "error", f"offset={begin} is outside of that result, of {len(whole)} characters"
-    end = begin + PAGE
+    shown = moment.context.shown_chars
+    end = begin + (PAGE if shown is None else max(50, min(PAGE, shown - 90)))
     if end >= len(whole):
         return "ok", f"{whole[begin:]}\n[end]"
     left = len(whole) - end

@@ -9,7 +9,6 @@ from types import TracebackType
 
 from reactext.cancellation import Cancellation
 from reactext.context import ExecutionContext, Finished
-from reactext.errors import ReactextError
 from reactext.hooks import Event, Hook
 from reactext.state import Cancelled, RunState
 
@@ -71,8 +70,8 @@ class Run(Iterator[Event]):
             raise
         except BaseException as error:
             state.end("failed", reason=f"{type(error).__name__}: {error}")
-            if isinstance(error, ReactextError):
-                error.context = state.context
+            with contextlib.suppress(AttributeError):  # an exception of the caller's with slots
+                error.context = state.context  # type: ignore[attr-defined]
             raise
         finally:
             if timer is not None:

@@ -42,6 +42,7 @@ class RunState:
     toolbox: Toolbox = field(init=False)
     pending: dict[str, Pending] = field(default_factory=dict)
     barred: bool = False
+    observed: dict[str, Observation] = field(default_factory=dict)
     corrections: list[Correction] = field(default_factory=list)
     spent: Usage = field(default_factory=Usage)
 
@@ -112,8 +113,10 @@ class RunState:
         self.transcript = self.context.transcript(self.setup.protocol)
 
     def around(self, action: Action, _: RunContext, proceed: Proceed) -> Observation:
-        """Run an action inside the hooks."""
-        return action_through(self.setup.hooks, self.moment(), action, proceed)
+        """Run an action inside the hooks, and keep what came of it."""
+        seen = action_through(self.setup.hooks, self.moment(), action, proceed)
+        self.observed[action.id] = seen
+        return seen
 
     def start_early(self, action: Action) -> None:
         """Start a call while its turn is still being written, if its tool may be.
@@ -131,6 +134,7 @@ class RunState:
     def run_actions(self, actions: Sequence[Action]) -> Iterator[Observation]:
         """Run the actions of a turn; those that were started early are only waited for."""
         started, self.pending, self.barred = self.pending, {}, False
+        self.observed = {}
         return self.setup.runner.run(
             actions, self.run_context(), around=self.around, started=started
         )
@@ -154,6 +158,7 @@ class RunState:
 
     def end(self, status: Status, *, answer: str | None = None, reason: str = "") -> None:
         """Mark the run as over."""
+        usage, self.spent = self.context.usage + self.spent, Usage()
         self.context = self.context.model_copy(
-            update={"status": status, "answer": answer, "stop_reason": reason}
+            update={"status": status, "answer": answer, "stop_reason": reason, "usage": usage}
         )

@@ -551,3 +551,57 @@ def test_an_answer_that_the_server_cut_says_so() -> None:
     context, _ = run(cut)
     assert (context.status, context.answer) == ("finished", "7090")
     assert context.stop_reason == "cut at the length limit"
+
+
+class TestNothingIsLost:
+    def test_what_a_group_had_observed_when_it_is_left(self) -> None:
+        both_done = threading.Event()
+
+        @tool
+        def quick(number: int) -> str:
+            """Quick."""
+            if number == 2:
+                both_done.set()
+            return f"got {number}"
+
+        reply = " Go.\nAction: quick(number=1) || quick(number=2)"
+        with Engine(ScriptedModel([reply]), [quick]).stream("Go") as stream:
+            for event in stream:
+                if isinstance(event, Observation):
+                    both_done.wait(10)
+                    threading.Event().wait(0.05)
+                    break
+        assert [each.text for each in stream.context.steps[0].observations] == ["got 1", "got 2"]
+
+    def test_the_context_when_a_hook_raises(self) -> None:
+        class Bad(Hook):
+            def before_step(self, moment: Moment) -> None:
+                if moment.context.steps:
+                    raise KeyError("mine")
+
+        with pytest.raises(KeyError) as caught:
+            run(OSLO, hooks=[Bad()])
+        assert len(caught.value.context.steps) == 1  # type: ignore[attr-defined]
+
+    def test_a_direct_result_in_the_last_step(self) -> None:
+        @tool(return_direct=True)
+        def direct() -> str:
+            """Direct."""
+            return "here"
+
+        context = Engine(ScriptedModel([" x\nAction: direct()"]), [direct], max_steps=1).run("Go")
+        assert (context.status, context.answer) == ("finished", "here")
+
+    def test_what_a_failed_step_cost(self) -> None:
+        counted = [Piece("", usage=Usage(prompt_tokens=7)), StreamCut("cut")]
+        with pytest.raises(StreamCut) as caught:
+            run(counted, max_retries=0)
+        context = caught.value.context
+        assert isinstance(context, ExecutionContext)
+        assert context.usage.prompt_tokens == 7
+
+
+@pytest.mark.parametrize("deadline", ["5", 0, -1, True])
+def test_a_wrong_deadline_is_told(deadline: object) -> None:
+    with pytest.raises(SetupError, match="deadline"):
+        Engine(ScriptedModel([]), [look_up]).run("x", deadline=deadline)  # type: ignore[arg-type]

@@ -34,6 +34,9 @@ SPECIAL = [
     "[/INST]",
     "[TOOL_CALLS]",
     "<<SYS>>",
+    "<repo_name>",
+    "<file_sep>",
+    "<jupyter_script>",
 ]
 
 

@@ -126,6 +126,8 @@ class EmbeddedModel:
         parameters.port = 0
         parameters.ui = False
         parameters.verbosity = 0
+        # a cancelled prompt is evaluated to the end of its batch: so a batch takes a second or two
+        parameters.n_batch = parameters.n_ubatch = 128
         parameters.cache_ram_mib = _PROMPT_CACHE
         # a run over nothing, which the first prompt would have to wait for
         parameters.warmup = False
