@@ -10,6 +10,7 @@ from typing import IO, Any
 import click
 
 from reactext.errors import ReactextError, SetupError, TurnError
+from reactext.trace.visible import visible
 
 
 class Exit(enum.IntEnum):
@@ -34,7 +35,8 @@ class Fault(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Write the message to stderr."""
-        click.echo(f"reactext: {self.message}", file=file, err=True)
+        # a server's words are in it, and could hold what moves a terminal's cursor
+        click.echo(f"reactext: {visible(self.message)}", file=file, err=True)
 
 
 class Guarded(click.Group):

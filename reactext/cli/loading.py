@@ -61,7 +61,7 @@ def _module_at(place: str) -> tuple[ModuleType, str]:
         raise SetupError(f"there is no file {where!r}")
     try:
         return (_run_file(path) if where.endswith(".py") else _import(where)), name
-    except Exception as error:  # whatever the user's module raises is told, not passed on
+    except (Exception, SystemExit) as error:  # whatever the user's module raises is told
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise SetupError(
             f"{where!r} cannot be loaded: {type(error).__name__}: {error} "
