@@ -23,6 +23,7 @@ _ROLES = ("assistant", "ai", "bot", "助手", "system response")
 _ROLE = rf"(?:(?:{'|'.join(_ROLES)})[:：][ \t*_`]{{0,6}})?"
 _BOLD = ("b", "strong", "i", "em", "u")
 _HTML = rf"(?:</?(?:{'|'.join(_BOLD)})>)?"
+_TAGS = re.compile(rf"</?(?:{'|'.join(_BOLD)})?(?:>|\Z)")
 _GAP = r"[ \t_\-]{0,2}(?:\d{1,3}[ \t_\-]{0,2})?"
 _ENDING = r"[ \t_\-#]{0,3}\d{0,3}[ \t*_`~✿]{0,8}"
 _ALONE = r"[ \t\r]{0,8}(?=\n|\Z)"
@@ -107,7 +108,7 @@ class LabelFinder:
     def _may_begin(self, line: str) -> bool:
         """Whether a line that has not ended may still begin with a label."""
         letters: list[str] = []
-        for each in line.casefold():
+        for each in _TAGS.sub("", line).casefold():
             if each.isalpha():
                 letters.append(each)
             elif each == "\n" or each in (_NOT_WITHIN if letters else _NO_LABEL):
@@ -198,7 +199,6 @@ def _any_of(texts: Iterable[str]) -> str:
 def _beginnings(texts: Iterable[str]) -> frozenset[str]:
     """Return the letters that a line may have while its label has not ended."""
     labels = {"".join(each for each in text.casefold() if each.isalpha()) for text in texts}
-    before = ["", "step", *("".join(filter(str.isalpha, each)) for each in _ROLES), *_BOLD]
+    before = ["", "step", *("".join(filter(str.isalpha, each)) for each in _ROLES)]
     whole = {first + label for first in before for label in labels}
-    whole |= {label + last for label in whole for last in _BOLD}
     return frozenset(each[:length] for each in whole for length in range(1, len(each) + 1))

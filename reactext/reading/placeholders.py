@@ -12,7 +12,7 @@ _NAME = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _OPENING = "[<{(（【＜"
-_CLOSING = "])}>）】＞"
+_CLOSING = "]>})）】＞"
 _ABOUT_ANSWER = re.compile(
     rf"[{re.escape(_OPENING)}](?:[^\n]{{0,100}}\b)?(?:your|the|final)\b[^\n]{{0,20}}\banswer\b"
     rf"[^\n]{{0,200}}[{re.escape(_CLOSING)}]\Z"
@@ -43,7 +43,7 @@ def is_answer_placeholder(text: str) -> bool:
     stripped = text.strip()
     if stripped.rstrip(".").lower() in _PHRASES or stripped in _PHRASES:
         return True
-    return len(stripped) < _LONGEST and _ABOUT_ANSWER.match(stripped) is not None
+    return may_be_answer_placeholder(stripped) and _ABOUT_ANSWER.match(stripped) is not None
 
 
 def may_be_answer_placeholder(text: str) -> bool:
@@ -51,7 +51,8 @@ def may_be_answer_placeholder(text: str) -> bool:
     stripped = text.lstrip()
     if len(stripped) > _LONGEST or "\n" in stripped.rstrip():
         return False
-    if stripped[:1] in _OPENING:
-        return True
+    if stripped and stripped[0] in _OPENING:
+        closing = stripped.rstrip().find(_CLOSING[_OPENING.index(stripped[0])])
+        return closing < 0 or closing == len(stripped.rstrip()) - 1
     lowered = stripped.rstrip().rstrip(".").lower()
     return any(each.startswith(lowered) for each in _PHRASES)
