@@ -104,7 +104,7 @@ class ActionBody:
             return
         for part in self._tracker.feed("", final=True):
             self._part(part)
-        self._item_ends()
+        self._item_ends(is_unclosed=bool(self._tracker.depth))
         self._tracker = self._new_tracker()
         self._is_between = not self._findings.is_open
 
@@ -193,7 +193,7 @@ class ActionBody:
         if not self._findings.is_open or self._findings.problem:
             self._is_between, self._is_due = True, False
 
-    def _item_ends(self) -> None:
+    def _item_ends(self, *, is_unclosed: bool = False) -> None:
         text, was_read = "".join(self._item), self._is_read
         was_between, was_due = self._is_between, self._is_due
         if "".join(self._trailer).strip(" \t\r`*.;,。；，、!！~"):
@@ -218,7 +218,7 @@ class ActionBody:
         if is_none(text):
             self.says_none = True
             return
-        for part in self._unclosed_parts(text) if self._tracker.depth else [text]:
+        for part in self._unclosed_parts(text) if is_unclosed else [text]:
             for each in read_written(part, self._known):
                 self._drafted(each)
 
@@ -289,11 +289,11 @@ class ActionBody:
         if self._tracker.depth and self._cut is not None:
             length, label_at = self._cut
             self._item = ["".join(self._item)[:length]]
-            self._item_ends()
+            self._item_ends(is_unclosed=True)
             self.over_at = label_at
             return
         self._breaks_off = bool(self._tracker.depth) or self._tracker.in_string
-        self._item_ends()
+        self._item_ends(is_unclosed=bool(self._tracker.depth))
 
     @property
     def after_none(self) -> str:
