@@ -125,8 +125,9 @@ class AfterCalls:
         self.over_at: int | None = None
 
     def take(self, text: str, start: int) -> None:
-        if self.over_at is None and text.strip(" \t\r\n`*;,.|"):
-            self.over_at = start + len(text) - len(text.lstrip())
+        solid = text.lstrip(" \t\r\n`*;,.|")
+        if self.over_at is None and solid:
+            self.over_at = start + len(text) - len(solid)
 
     def fence(self, _fence: Fence) -> bool:
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from texts import CASES, TOOLS, in_pieces, told
@@ -87,7 +88,7 @@ def summary(text: str, tools: Toolbox | None, cue: str, pieces: list[str]) -> An
     """All that must not depend on the pieces."""
     events, came_to = told(pieces, tools, cue=cue)
     if isinstance(came_to, TurnError):
-        return events, came_to.problem, came_to.position
+        return events, came_to.problem, came_to.position, came_to.text
     return events, came_to
 
 
@@ -108,6 +109,23 @@ def hold(text: str, tools: Toolbox | None, cue: str, random: Random) -> None:
     assert (came_to.answer is None) == bool(came_to.actions)
     assert text.startswith(came_to.text)
     assert Turn.model_validate_json(came_to.model_dump_json()) == came_to
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        # what is read after a native call is over at its first word, not at the comma
+        ['The syntax is <tool_call>{"name": ...}</tool_call>, ', "as in Hermes."],
+        # a bracket that the next call opens says nothing of the call before it
+        ['Action: send_email(to="a@b.org", \\subject="x", body="p || q(1)', '") || get_time(', ")"],
+    ],
+)
+def test_what_comes_later_does_not_change_what_was_read(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    for tools in (TOOLS, None):
+        whole = summary(text, tools, "", [text])
+        assert summary(text, tools, "", pieces) == whole
+        assert summary(text, tools, "", list(text)) == whole
 
 
 @given(text=soup, cue=st.sampled_from(CUES), known=st.booleans(), random=st.randoms())
