@@ -23,7 +23,9 @@ _ROLES = ("assistant", "ai", "bot", "助手", "system response")
 _ROLE = rf"(?:(?:{'|'.join(_ROLES)})[:：][ \t*_`]{{0,6}})?"
 _BOLD = ("b", "strong", "i", "em", "u")
 _HTML = rf"(?:</?(?:{'|'.join(_BOLD)})>)?"
-_TAGS = re.compile(rf"</?(?:{'|'.join(_BOLD)})?(?:>|\Z)")
+_BEGUN = "|".join(each[:length] for each in _BOLD for length in range(len(each) + 1))
+_TAG_BEGUN = re.compile(rf"</?(?:{_BEGUN})\Z", re.IGNORECASE)
+_TAGS = re.compile(rf"</?(?:(?:{'|'.join(_BOLD)})>|(?:{_BEGUN})\Z)", re.IGNORECASE)
 _GAP = r"[ \t_\-]{0,2}(?:\d{1,3}[ \t_\-]{0,2})?"
 _ENDING = r"[ \t_\-#]{0,3}\d{0,3}[ \t*_`~✿]{0,8}"
 _ALONE = r"[ \t\r]{0,8}(?=\n|\Z)"
@@ -100,7 +102,8 @@ class LabelFinder:
         reach = position + _REACH
         found = self._label_at.match(text, position, reach)
         if found is not None and (final or found.end() < len(text)):
-            return self._label(found)
+            is_tag_begun = not final and _TAG_BEGUN.match(text, found.end())
+            return MORE if is_tag_begun else self._label(found)
         if not final and len(text) < reach and self._may_begin(text[position:]):
             return MORE
         return None
@@ -153,7 +156,7 @@ class LabelFinder:
         return Label(
             kind=kind,
             start=found.start(),
-            end=found.end() if is_bold or found["tail"] is None else found.start("tail"),
+            end=found.start("tail") if found["tail"] and not is_bold else found.end(),
             written=written,
             has_colon=found["alone"] is None,
             is_weak=name in _WEAK and name not in self._canonical,

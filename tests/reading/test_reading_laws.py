@@ -114,6 +114,9 @@ def hold(text: str, tools: Toolbox | None, cue: str, random: Random) -> None:
 @pytest.mark.parametrize(
     "pieces",
     [
+        # a tag around a label may come in pieces, before it and after it
+        ["<b>Action:<", "/b> get_time()"],
+        ["Thought: Look.\n<str", "ong>Action:</str", "ong> get_time()"],
         # what is read after a native call is over at its first word, not at the comma
         ['The syntax is <tool_call>{"name": ...}</tool_call>, ', "as in Hermes."],
         # a bracket that the next call opens says nothing of the call before it
