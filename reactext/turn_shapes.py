@@ -119,30 +119,49 @@ def _around(template: str, hole: str, **known: str) -> tuple[str, str]:
 
 
 def _answer(protocol: Protocol, characters: int | None) -> Shape:
-    """Text in which no line starts with a label, to the end.
+    """Text to the end; a line that begins with a label is the end.
 
-    Base models end an answer with the next question. That is where the engine stops them, so its
-    label may be written, as the last thing: forbidden, it would only drive them into some other
-    text. The same holds for the observation.
+    A base model ends an answer with the next question. Were the label forbidden, that would only
+    drive the model into some other text; so it may be written, and nothing after it.
     """
-    exits = [protocol.label("question"), protocol.label("observation")]
     labels = {protocol.label(name) for name in type(protocol.labels).model_fields}
-    beginnings = {label[:length] for label in labels for length in range(1, len(label))}
-    unlike = sorted(each for each in beginnings if not each.startswith(tuple(labels)))
-    short_line = Rule("short-line", by_beginning(dict.fromkeys(unlike, NOTHING)))
+    short = _beginnings(labels)
+    short_line = _one_of_lines("short-line", short)
+    # the beginning of this label, as the last thing, is taken for what a stop has left of it
+    cut = [each for each in short if protocol.label("observation").startswith(each)]
+    letters = {each for each in short if len(each) == 1} - {
+        each for each in cut if not each.isascii()
+    }
+    letter = _one_of_lines("letter", sorted(letters))
+    short_end = _one_of_lines("short-end", sorted(set(short) - set(cut) | letters))
     newline = Rule("newline", chain("\n", optional("\n")))
-    short_lines = repeat(chain(short_line, newline))
-    line = Rule("line", chain(newline, short_lines, Rule("line-start", _unlike(labels))))
-    last = Rule("last-line", chain(newline, short_lines, optional(choice([short_line, *exits]))))
+    to_next_line = chain(newline, repeat(chain(short_line, newline)))
+    line = Rule("line", chain(to_next_line, Rule("line-start", _unlike(labels, _CONTROLS))))
+    last = Rule("last-line", chain(to_next_line, optional(choice([short_end, *sorted(labels)]))))
+    first = choice([Rule("start", _unlike(labels, _BLANKS)), chain(letter, line)])
     most = None if characters is None else characters - 1
-    text = repeat(choice([_CHARACTER, line]), 0, most)
-    return Rule("answer", chain(none_of(_BLANKS), text, optional(last)))
+    text = chain(first, repeat(choice([_CHARACTER, line]), 0, most))
+    return Rule("answer", chain(choice([text, letter]), optional(last)))
 
 
-def _unlike(labels: Iterable[str]) -> Shape:
+def _one_of_lines(name: str, lines: list[str]) -> Shape:
+    return Rule(name, by_beginning(dict.fromkeys(lines, NOTHING)))
+
+
+def _beginnings(labels: set[str]) -> list[str]:
+    """All that labels begin with, short of a whole one: lines that only look like labels."""
+    found = {label[:length] for label in labels for length in range(1, len(label))}
+    return sorted(each for each in found if not each.startswith(tuple(labels)))
+
+
+def _unlike(labels: Iterable[str], without: str) -> Shape:
     """What begins like none of the labels, up to the first character that tells it."""
     branches: dict[str, list[str]] = {}
     for label in sorted(labels):
         branches.setdefault(label[0], []).append(label[1:])
-    longer = [chain(first, _unlike(rests)) for first, rests in branches.items() if "" not in rests]
-    return choice([none_of(_CONTROLS, branches), *longer])
+    longer = [
+        chain(first, _unlike(rests, _CONTROLS))
+        for first, rests in branches.items()
+        if "" not in rests
+    ]
+    return choice([none_of(without, branches), *longer])

@@ -1,4 +1,4 @@
-"""Hypothesis tries new examples by hand and the same ones in CI, so that a failure there is ours."""
+"""Hypothesis tries new examples by hand and the same ones in every run of CI."""
 
 from __future__ import annotations
 

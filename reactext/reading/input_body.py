@@ -161,7 +161,7 @@ class InputBody:
             self._begin_again(more, start + len(text) - len(more))
             return
         self._has_remark = self._has_remark or bool(more)
-        if text.strip(" \t\r\n`*.;,。；，}"):
+        if text.strip(" \t\r\n`*.;,。；，}|｜"):
             self._findings.repaired("text after the arguments")
             if self._line_at is not None and self.over_at is None:
                 self.over_at = self._line_at

@@ -126,7 +126,8 @@ class _Mender:
     def _slash(self, character: str) -> None:
         comment = self._comment()
         before = self.text[self.here - 1 : self.here]
-        between = self._before()[-1:] in tuple(',([{"])}') or not self.written
+        is_data = self.stack[-1:] in (["}"], ["]"])
+        between = is_data or self._before()[-1:] in tuple(',([{"])}') or not self.written
         if (
             comment is not None
             and between

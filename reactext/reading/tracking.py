@@ -198,8 +198,9 @@ class Tracker:
         two = text[here : here + 2]
         if two[0] == "\\":
             return here + len(two), None
-        after_blank = self._tail[-1:].isspace()
-        between_values = not self._stack or self._solid in ",，([{\"'”’)]}"
+        after_blank = self._tail[-1:].isspace() or self._tail[-1:] in ("(", "[", "{", ",")
+        is_data = not self._stack or self._stack[-1] in "]}"
+        between_values = is_data or self._solid in ",，([{\"'”’)]}"
         is_line = two == "//" or (two[0] == "#" and (not self._stack or two[1:].isspace()))
         if not self._solid:
             return here + 1, None

@@ -114,6 +114,8 @@ def hold(text: str, tools: Toolbox | None, cue: str, random: Random) -> None:
 @pytest.mark.parametrize(
     "pieces",
     [
+        # the bars between two inputs are no remark
+        ['Action: get_weather\nAction Input: {"city": "Oslo"} |', '| {"city": "Bergen"}'],
         # a tag around a label may come in pieces, before it and after it
         ["<b>Action:<", "/b> get_time()"],
         ["Thought: Look.\n<str", "ong>Action:</str", "ong> get_time()"],
