@@ -162,7 +162,7 @@ def test_damaged_values_are_mended(damaged: str, value: Any) -> None:
     assert plain(read_value(mend(damaged).text)) == value
 
 
-@pytest.mark.parametrize("text", ["{a}b", "{,}", "{1, a: 2}", '{"a" b}c', "x[1]y"])
+@pytest.mark.parametrize("text", ["{a}b", "{,}", "{1, a: 2}", "x[1]y"])
 def test_what_is_no_value_stays_none(text: str) -> None:
     with pytest.raises(GrammarError):
         read_value(mend(text).text)
