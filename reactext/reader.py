@@ -121,7 +121,7 @@ class TurnReader:
         Raises TurnError, which says what is wrong and what to write instead.
         """
         text = "".join(self._pieces)
-        self._envelope.is_final = True
+        self._envelope.is_final, self._envelope.is_cut = True, cut
         if not self.done:
             self._scanner.feed("", final=True)
             self._envelope.finish(cut=cut)

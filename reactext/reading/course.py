@@ -88,6 +88,11 @@ class Course:
         return isinstance(self._body, AnswerBody)
 
     @property
+    def is_calling(self) -> bool:
+        """Whether an action, or its input, is open."""
+        return isinstance(self._body, ActionBody | InputBody)
+
+    @property
     def may_be_left(self) -> bool:
         """Whether an end token counts here: not within a string, an object or a call."""
         return isinstance(self._body, Prose) or not self._body.is_inside

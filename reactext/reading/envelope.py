@@ -22,14 +22,14 @@ _ENDS_TURN = ("end", "role", "start", "channel")
 class Envelope:
     """Listens to one text. ``visible_from`` is where reasoning, or an echo, ended last.
 
-    ``is_final`` is set when all of the text has come.
+    ``is_final`` is set when all of the text has come, and ``is_cut`` if a length limit ended it.
     """
 
     def __init__(self, course: Course, finder: LabelFinder) -> None:
         self.course = course
         self._finder = finder
         self.visible_from = 0
-        self.is_final = False
+        self.is_final = self.is_cut = False
         self.is_echo = False
         self._thinking: Told | None = None
         self._thinking_ends: tuple[str, ...] = ()
@@ -60,6 +60,8 @@ class Envelope:
 
     def on_label(self, label: Label, *, after_label: bool) -> bool:
         self._run_on()
+        if self.is_cut and self.course.is_calling:
+            return False  # it may be the beginning of another label, such as the input's
         return not self._is_deaf and self.course.label(label, after_label=after_label)
 
     def on_fence(self, fence: Fence) -> bool:

@@ -149,6 +149,12 @@ def test_damaged_texts_come_to_the_same_however_they_come(
     hold(text, TOOLS if known else None, cue, random)
 
 
+@pytest.mark.parametrize("label", ["Action", "Action:", "Action Input", "Thought", "Observ"])
+def test_a_label_that_a_cut_completes_does_not_complete_the_call(label: str) -> None:
+    _, came_to = told([f"Action: get_time\n{label}"], cut=True)
+    assert isinstance(came_to, TurnError) or came_to.actions[0].problem is not None
+
+
 @given(text=damaged())
 @settings(max_examples=50, deadline=None)
 def test_of_a_cut_text_only_what_was_complete_is_run(text: str) -> None:
