@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from reactext.reading.binding import Draft
 from reactext.reading.findings import Findings
-from reactext.reading.inputs import read_input
+from reactext.reading.inputs import read_input, without_input
 from reactext.reading.known import Known
 from reactext.reading.names import is_none, resolve_exactly, says_answer_follows, undressed
 from reactext.reading.scanner import Fence
@@ -43,6 +43,7 @@ class ActionBody:
         self._cut: tuple[int, int] | None = None
         self._length = 0
         self.pending: Draft | None = None
+        self._names: list[Draft] = []
         self.says_none = False
         self._after_none: list[str] = []
         self.over_at: int | None = None
@@ -140,6 +141,8 @@ class ActionBody:
         if self._is_between and not self._is_due and not self._looks_like_call(text):
             return
         drafts = read_clean(text, self._known)
+        if drafts:
+            self.settle()
         for each in drafts:
             self._add(each)
         self._is_read = bool(drafts)
@@ -180,7 +183,10 @@ class ActionBody:
         if bar in ("|", "｜"):
             self._findings.repaired("single bar")
         self._item_ends()
-        self.settle()
+        if self.pending is not None and self.pending.tool is not None:
+            self._names.append(self.pending)
+            self.pending = None
+        self.settle(names_too=False)
         self._is_between, self._is_due = False, True
         self._item_start = self._position
 
@@ -257,7 +263,8 @@ class ActionBody:
         return False
 
     def _drafted(self, draft: Draft) -> None:
-        self.settle()
+        is_name = draft.needs_input and draft.tool is not None
+        self.settle(names_too=not is_name)
         if draft.needs_input:
             self.pending = draft
         else:
@@ -309,11 +316,19 @@ class ActionBody:
             Draft(name, text="".join(self._item), problem="the action was cut at the length limit")
         )
 
-    def settle(self) -> None:
+    def take_names(self) -> list[Draft]:
+        """Hand over the names alone, whose input has come."""
+        names = [*self._names, *([self.pending] if self.pending is not None else [])]
+        self._names, self.pending = [], None
+        return names
+
+    def settle(self, *, names_too: bool = True) -> None:
         """Take a name alone as a call without arguments: no input has come."""
+        while names_too and self._names:
+            self._add(without_input(self._names.pop(0)))
         if self.pending is not None:
             draft, self.pending = self.pending, None
-            self._add(_without_input(draft))
+            self._add(without_input(draft))
 
     def gives_way(self) -> bool:
         """Whether the action says no more than that the answer follows; then it is left out."""
@@ -326,18 +341,3 @@ class ActionBody:
             return False
         self.pending = None
         return True
-
-
-def _without_input(draft: Draft) -> Draft:
-    if draft.after_name:
-        return read_input(draft.after_name, draft).repaired("argument after the tool name")
-    if "(" in draft.text or "（" in draft.text:
-        return draft
-    if draft.problem or draft.is_answer or draft.tool is None:
-        return draft
-    required = [each.name for each in draft.tool.parameters if each.required]
-    if not required:
-        return draft
-    return replace(
-        draft, problem=f"{draft.name} was given no arguments; it needs {', '.join(required)}"
-    )

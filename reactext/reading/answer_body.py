@@ -166,7 +166,7 @@ class AnswerBody:
 
     def fence(self, fence: Fence) -> bool:
         ticks = fence.text.strip().strip(">").strip()[:3]
-        if self._held_kind == "action":
+        if self._held_kind == "action" or not fence.is_line:
             return False
         if self._held_kind:
             self._release_fence() if self._held_kind == "fence" else self._release()

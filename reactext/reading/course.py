@@ -70,7 +70,7 @@ class Course:
         bodies: dict[str, Callable[[], Body]] = {
             "thought": lambda: Prose(Told(self.findings, "thought")),
             "action": lambda: ActionBody(self.known, self.findings, 0),
-            "action_input": lambda: InputBody(draft or _NAMELESS, self.findings, 0),
+            "action_input": lambda: InputBody([draft or _NAMELESS], self.findings, 0),
             "answer": lambda: AnswerBody(self.known, self.findings, 0, None),
         }
         self._body = bodies.get(kind, Skip)()
@@ -227,10 +227,8 @@ class Course:
         if label.kind == "action":
             return ActionBody(self.known, self.findings, label.end)
         if label.kind == "action_input":
-            draft = None
-            if isinstance(self._body, ActionBody):
-                draft, self._body.pending = self._body.pending, None
-            return InputBody(draft or _NAMELESS, self.findings, label.end)
+            names = self._body.take_names() if isinstance(self._body, ActionBody) else []
+            return InputBody(names or [_NAMELESS], self.findings, label.end)
         if label.kind == "answer":
             return AnswerBody(self.known, self.findings, label.end, label, wraps=self._is_wrapped)
         return Skip()
@@ -304,7 +302,7 @@ class Course:
         body = self._body
         if isinstance(body, NativeBody):
             closers = NATIVE_ENDS.get(self._native, ())
-            if body.is_inside or not {mark.name, f"/{mark.name}"} & set(closers):
+            if body.is_in_string or not {mark.name, f"/{mark.name}"} & set(closers):
                 return False
             self._finish_body(mark.start)
             self._body = AfterCalls() if body.is_call else Prose(self._told_on())

@@ -33,6 +33,7 @@ class Envelope:
         self.is_echo = False
         self._thinking: Told | None = None
         self._thinking_ends: tuple[str, ...] = ()
+        self.has_channels = False
         self._ending: Mark | None = None
         self._after_ending: list[str] = []
         self._last = ""
@@ -189,6 +190,7 @@ class Envelope:
             return False
         if mark.name.split()[:1] == ["analysis"] and " to=" not in mark.text:
             self.course.is_labelled = self.course.has_text = True
+            self.has_channels = True
             self.open_thinking("end", "call", "return")
         else:
             self.course.channel(mark)

@@ -125,6 +125,8 @@ class Findings:
         if draft.problem:
             self.fault(draft.problem, at)
             self._waiting.append(draft)
+            if len(self._waiting) > MAX_CALLS:
+                raise _too_many()
             if not self.actions:
                 return
         waiting, self._waiting = self._waiting, []
@@ -133,7 +135,7 @@ class Findings:
 
     def _emit(self, draft: Draft) -> None:
         if len(self.actions) >= MAX_CALLS:
-            raise TooMuchError(f"there are more than {MAX_CALLS} calls in one turn")
+            raise _too_many()
         action = Action(
             id=f"c{self.step}.{len(self.actions) + 1}",
             tool=draft.name or draft.text.strip()[:40] or "action",
@@ -157,6 +159,10 @@ class Findings:
         self.repaired("answer as an action", *draft.repairs)
         self.answer = text
         self.tell("answer", text)
+
+
+def _too_many() -> TooMuchError:
+    return TooMuchError(f"there are more than {MAX_CALLS} calls in one turn")
 
 
 def answer_text(draft: Draft) -> str:

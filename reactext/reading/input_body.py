@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reactext.reading.binding import Draft
 from reactext.reading.findings import Findings
-from reactext.reading.inputs import read_input
+from reactext.reading.inputs import read_input, without_input
 from reactext.reading.scanner import Fence
 from reactext.reading.strings import CLOSING
 from reactext.reading.tracking import Tracker
@@ -19,10 +19,10 @@ _HEAD = 140
 
 
 class InputBody:
-    """The input of one action; ``draft`` is the call it belongs to."""
+    """The input of an action, or of several that were named together; ``drafts`` are the names."""
 
-    def __init__(self, draft: Draft, findings: Findings, start: int) -> None:
-        self._draft = draft
+    def __init__(self, drafts: list[Draft], findings: Findings, start: int) -> None:
+        self._draft, *self._later = drafts
         self._findings = findings
         self._start = start
         self._text: list[str] = []
@@ -173,7 +173,9 @@ class InputBody:
 
     def _begin_again(self, text: str, start: int) -> None:
         """Another object after the first is another call of the tool, if it can be one."""
-        self._is_read, self._is_more = False, True
+        self._is_read, self._is_more = False, not self._later
+        if self._later:
+            self._draft = self._later.pop(0)
         self._mode, self._head, self._text, self._length = "head", "", [], 0
         self._tracker, self._again_at = Tracker(), start
         self.take(text, start)
@@ -217,3 +219,5 @@ class InputBody:
             length, self.over_at = self._cut
             text = text[:length]
         self._read(text)
+        while self._later:
+            self._findings.add(without_input(self._later.pop(0)), self._start)

@@ -57,6 +57,8 @@ def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
         return replace(draft, problem=f"{draft.name} was given no arguments")
     if not stripped or (is_none(stripped) and len(stripped) < 12):
         return draft
+    if stripped.startswith("<{") and stripped.endswith("}>"):
+        stripped = stripped[1:-1]
     if stripped[0] in "{｛":
         return _object_text(stripped, draft)
     if stripped[0] in "[(（【" and (done := _listed(stripped, draft)) is not None:
@@ -71,6 +73,22 @@ def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
 
 def _needs_arguments(draft: Draft) -> bool:
     return draft.tool is not None and any(each.required for each in draft.tool.parameters)
+
+
+def without_input(draft: Draft) -> Draft:
+    """Return the draft of a name alone as a call: with what followed the name, or nothing."""
+    if draft.after_name:
+        return read_input(draft.after_name, draft).repaired("argument after the tool name")
+    if "(" in draft.text or "（" in draft.text:
+        return draft
+    if draft.problem or draft.is_answer or draft.tool is None:
+        return draft
+    required = [each.name for each in draft.tool.parameters if each.required]
+    if not required:
+        return draft
+    return replace(
+        draft, problem=f"{draft.name} was given no arguments; it needs {', '.join(required)}"
+    )
 
 
 def raw(text: str, draft: Draft) -> Draft:
@@ -152,7 +170,9 @@ def _object_text(text: str, draft: Draft) -> Draft:
 
 def _raw_code(text: str, draft: Draft, problem: str) -> Draft:
     """What begins like an object and is none: code, for a tool that takes one text."""
-    if not problem and draft.tool is not None and len(draft.tool.parameters) == 1:
+    keys = "|".join(re.escape(each.name) for each in draft.tool.parameters) if draft.tool else ""
+    has_key = bool(keys) and re.match(rf"[{{｛]\s*[\"'“]?(?:{keys})[\"'”]?\s*[:：=]", text)
+    if not (problem or has_key) and draft.tool is not None and len(draft.tool.parameters) == 1:
         return raw(text, draft)
     if not problem and draft.tool is None:
         return raw(text, draft)

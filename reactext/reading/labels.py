@@ -17,7 +17,7 @@ _REACH = 120
 _LONGEST_DRESS = 50
 
 # Marks, bullets and emoji: whatever is no letter, digit, quote, bracket or full stop.
-_DRESS = r"[^\w\n\"'“”‘’«»「」『』()\[\]{}<（）【】:：,，.。;；!?！？]{0,24}_{0,2}"
+_DRESS = r"(?:[^\w\n\"'“”‘’«»「」『』()\[\]{}<（）【】:：,，.。;；!?！？]|_){0,26}"
 _COUNT = r"(?:(?:step ?)?\d{1,3}[.):、．)：\-]{1,2}[ \t*_`]{0,6})?"
 _ROLES = ("assistant", "ai", "bot", "助手", "system response")
 _ROLE = rf"(?:(?:{'|'.join(_ROLES)})[:：][ \t*_`]{{0,6}})?"

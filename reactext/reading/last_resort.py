@@ -29,6 +29,7 @@ from reactext.reading.tracking import TooMuchError, construct_end
 from reactext.reading.written_calls import read_clean, read_written
 
 _TRIES = 12
+_MOST_READINGS = 4
 _OPENING = re.compile(
     r"^[ \t>]*(?:(?:`{3,}|~{3,})[ \t]*[\w.+\-]{0,24}[ \t]*\r?\n\s{0,8})?(?:functools)?(?=[\[{])",
     re.MULTILINE,
@@ -40,6 +41,7 @@ _HARMONY_REST = re.compile(
     r"<\|message\|>(?P<input>[^<]*)"
 )
 _NAME_AND_JSON = re.compile(r"\s*(?:>>>)?(?P<name>[\w.\-]{1,80}(?::\d{1,3})?)[ \t]{0,8}\n?(?=\{)")
+_PRINTED = re.compile(r"print\(\w{1,40}\)")
 _FINISH = re.compile(r"\s*(?:finish|final_answer)[ \t]?[\[(][^\n]*[\])]\s*\Z", re.IGNORECASE)
 _PAPER = re.compile(r"\w{1,80}\[[^\n]+\]")
 _FENCE_LINE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
@@ -88,7 +90,7 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
             return _resort(drafts, found.start(), end, "no action label", step)
     for fence in _TOOL_FENCE.finditer(text, start):
         drafts = [
-            draft for line in fence["code"].split("\n") for draft in read_written(line, known)
+            draft for line in _code_lines(fence["code"]) for draft in read_written(line, known)
         ]
         drafts = _all_known(drafts) if known.tools is not None else drafts
         if drafts:
@@ -138,6 +140,11 @@ def step_without_colons(
         return None
     end = course.over_at if course.over_at is not None else len(text) - start
     return Resort(course.findings, start, start + end, "label without colon")
+
+
+def _code_lines(code: str) -> list[str]:
+    """Return the lines but those that print what came of a call."""
+    return [line for line in code.split("\n") if not _PRINTED.fullmatch(line.strip())]
 
 
 def _candidates(text: str, start: int) -> Iterator[re.Match[str]]:
@@ -210,7 +217,7 @@ def midline_step(
     tries = 0
     fenced = _fenced_spans(text, start, end)
     for found in _MIDLINE.finditer(text, start, end):
-        if tries >= _TRIES:
+        if tries >= _MOST_READINGS:
             return None
         if not _is_known(found["name"], known) or _is_quoted(text, found.start()):
             continue
@@ -218,6 +225,8 @@ def midline_step(
             continue
         tries += 1
         course = read_part(text[found.start() : end], known, finder, step, midline=True)
+        if course.too_much:
+            return None
         if course.findings.actions and not course.findings.problem:
             length = course.over_at if course.over_at is not None else end - found.start()
             return Resort(

@@ -34,7 +34,7 @@ FIRST = "<[◁"
 _REACH = 160
 _HARMONY = re.compile(
     r"(?:<\|start\|>[^<\n]{0,60})?<\|channel\|>(?P<channel>[^<\n]{0,70})"
-    r"(?:<\|constrain\|>[^<\n]{0,16})?<\|message\|>"
+    r"(?:<\|channel\|>[^<\n]{0,70})?(?:<\|constrain\|>[^<\n]{0,16})?<\|message\|>"
 )
 _HARMONY_BEGUN = re.compile(
     r"(?:<\|(?:start|channel|constrain|message)\|>[^<\n]{0,70}){1,3}(?:<[|a-z]{0,11})?\Z"
@@ -118,6 +118,8 @@ def find_mark(text: str, position: int, *, final: bool) -> Mark | Undecided | No
 
 
 def _angle_mark(text: str, position: int, end: int, *, final: bool) -> Mark | Undecided | None:
+    if text[position + 1 : position + 2] not in ("|", "s", ""):
+        return _plain_angle_mark(text, position, end, final=final)
     if harmony := _HARMONY.match(text, position, end):
         return Mark("channel", harmony["channel"].strip(), position, harmony.end(), harmony[0])
     begun = len(text) < end and not final
@@ -128,8 +130,15 @@ def _angle_mark(text: str, position: int, end: int, *, final: bool) -> Mark | Un
     if role := _NAMED_ROLE.match(text, position, end):
         kind: MarkKind = "start" if role["role"] in ("assistant", "model", "") else "role"
         return Mark(kind, role["role"], position, role.end(), role[0])
+    return _plain_angle_mark(text, position, end, final=final)
+
+
+def _plain_angle_mark(
+    text: str, position: int, end: int, *, final: bool
+) -> Mark | Undecided | None:
     if found := _ANGLE.match(text, position, end):
         return _named(found["name"], found)
+    begun = len(text) < end and not final
     return MORE if begun and _ANGLE_BEGUN.match(text, position) else None
 
 
@@ -139,7 +148,9 @@ def _named(written: str, found: re.Match[str]) -> Mark | None:
     first = name.split()[0] if name.split() else name
     kind: MarkKind
     is_closing = written.endswith(("|", "｜")) and not written.startswith(("|", "｜", "/"))
-    if is_closing and name != "turn":  # Gemma: <|tool_call>…<tool_call|>
+    if name == "channel":  # Gemma: <|channel>thought … <channel|>
+        kind = "think_end" if is_closing else "think"
+    elif is_closing and name != "turn":  # Gemma: <|tool_call>…<tool_call|>
         kind = "tag_end"
     elif name in _THINK or name in _THINK_END:
         kind = "think_end" if name in _THINK_END else "think"

@@ -63,6 +63,11 @@ class NativeBody:
     def is_inside(self) -> bool:
         return self._tracker.depth > 0
 
+    @property
+    def is_in_string(self) -> bool:
+        """Whether a string is open."""
+        return self._tracker.in_string
+
     def take(self, text: str, _start: int) -> None:
         self._text.append(text)
         self._tracker.feed(text)

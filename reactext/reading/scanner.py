@@ -18,12 +18,16 @@ from reactext.reading.marks import FIRST, Mark, find_mark
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A line that begins with three backticks or more; ``info`` is the word after them."""
+    """Three backticks or more at the start of a line; ``info`` is the word after them.
+
+    ``is_line`` says that nothing else stands on the line.
+    """
 
     info: str
     start: int
     end: int
     text: str
+    is_line: bool = True
 
 
 class Listener(Protocol):
@@ -127,7 +131,9 @@ class Scanner:
             return MORE
         if found is None:
             return None
-        fence = Fence(found["info"] or "", self._base + here, self._base + found.end(), found[0])
+        start, end = self._base + here, self._base + found.end()
+        info = found["info"]
+        fence = Fence(info or "", start, end, found[0], is_line=info is not None)
         return found.end() if self._listener.on_fence(fence) else None
 
     def _line(self, here: int, final: bool) -> int | Undecided:

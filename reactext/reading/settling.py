@@ -89,7 +89,8 @@ def _resort(envelope: Envelope, given: Settlement) -> None:
     end = len(text) if course.over_at is None else course.over_at
     visible = text[envelope.visible_from : end] if not envelope.is_thinking else ""
     if not visible.strip():
-        _from_thinking(course, given)
+        if not envelope.has_channels:
+            _from_thinking(course, given)
         return
     found = unlabelled_step(text[:end], envelope.visible_from, course.known, findings.step)
     if found is None:
@@ -106,8 +107,8 @@ def _resort(envelope: Envelope, given: Settlement) -> None:
         findings.fault("the labels of the action cannot be read", envelope.visible_from)
     elif not course.is_labelled and not given.has_cue and not envelope.is_echo:
         answer = _ECHOED_ROLE.sub("", visible.strip())
-        if is_answer_placeholder(answer):
-            findings.fault(ECHO, envelope.visible_from)
+        if not answer or is_answer_placeholder(answer):
+            findings.fault(ECHO if answer else "the text is empty", envelope.visible_from)
             return
         findings.answer = answer
         findings.tell("answer", answer)

@@ -23,7 +23,9 @@ from reactext.reading.names import is_answer, is_none, resolve
 from reactext.reading.tracking import TooMuchError, construct_end
 
 JOINT = re.compile(
-    r"[ \t`]*(?:[;；,，、&+]|&&|and then|and|then|和|以及|并且)[ \t`]*(?=[^\W\d]|\{)", re.IGNORECASE
+    r"[ \t`]*(?:[;；,，、&+]|&&|\|\|?|｜｜?|and then|and|then|和|以及|并且)[ \t`]*"
+    r"(?=[^\W\d]|\{)",
+    re.IGNORECASE,
 )
 """What joins two calls besides the separator, where both are calls."""
 
@@ -35,14 +37,16 @@ _LABEL = re.compile(
     r"(?:action|tool|行动|动作|行動|動作)[ \t]*\d{0,2}[ \t]*[:：][ \t]*", re.IGNORECASE
 )
 _BEFORE = re.compile(
-    r"(?:(?P<variable>[^\W\d]\w{0,60}(?:, ?\w{1,60})?)[ \t]*(?::[ \t]*\w+[ \t]*)?=[ \t]*"
+    r"(?:(?:let |const |var |auto )?(?P<variable>[^\W\d]\w{0,60}(?:, ?\w{1,60})?)"
+    r"[ \t]*(?::[ \t]*\w+[ \t]*)?=[ \t]*"
     r"|(?P<word>await|return|yield|call|run|use|invoke|execute|调用|使用|执行)[ \t:]+)"
     r"(?=(?:await |return |call )?[\w.`]+[ \t]*[(（])"
 )
 _PRINT = re.compile(r"(?P<name>print|str|repr)[ \t]*(?=[(（][ \t]*[\w.]+[ \t]*[(（])")
 _NAME = re.compile(r"(?P<name>[^()\[\]{}（）【】［］｛｝\n\"“”=]{1,120}?)[ \t]*(?=[(（\[【［])")
-_CALL_AHEAD = re.compile(r"\[\s*[^\W\d][\w.]{0,80}\(")
+_CALL_AHEAD = re.compile(r"[\[(]\s*[^\W\d][\w.]{0,80}\(")
 _LINK = re.compile(r"\A\[([\w.]{1,80})\]\(")
+_CALLED = re.compile(r"(?<![\w.])(?P<name>[^\W\d][\w.]{0,80})[ \t]{0,4}[(（]")
 _QUOTED_CALL = re.compile(r"[\"'][^\W\d][\w.]{0,80}\(")
 _WORDS = re.compile(r"[^\W\d][\w,'’\-]* [\w ,'’\-]{1,200}")
 
@@ -86,7 +90,7 @@ def read_written(text: str, known: Known) -> list[Draft]:
         return [own]
     if is_json(stripped):
         return read_json(stripped, known)
-    if _CALL_AHEAD.match(stripped) and stripped[-1] == "]":
+    if _CALL_AHEAD.match(stripped) and stripped[-1] in "])":
         stripped = stripped[1:-1].strip()
     stripped, repairs = _without_code_around(stripped, known)
     return [each.repaired(*repairs) for each in _joined(stripped, known)]
@@ -134,7 +138,10 @@ def _joined(text: str, known: Known) -> list[Draft]:
     while True:
         named = _NAME.match(text)
         if named is None or not named["name"].strip("`* "):
-            return [*drafts, read_name(text, known)]
+            if (ahead := _known_call(text, known)) is None:
+                return [*drafts, read_name(text, known)]
+            text = text[ahead:]
+            continue
         if is_none(named["name"]):
             return drafts
         end = construct_end(text, named.end())
@@ -146,6 +153,14 @@ def _joined(text: str, known: Known) -> list[Draft]:
         one = _call(named["name"].strip(), text[:end], named.end(), known)
         drafts.append(one.repaired("other separator"))
         text = text[joint.end() :]
+
+
+def _known_call(text: str, known: Known) -> int | None:
+    """Return where the first call of a known tool begins in a text that begins otherwise."""
+    for ahead in _CALLED.finditer(text) if known.tools is not None else ():
+        if ahead.start() and known.tools is not None and known.tools.get(ahead["name"]) is not None:
+            return ahead.start()
+    return None
 
 
 def _is_call(text: str, position: int, known: Known) -> bool:
