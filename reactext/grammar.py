@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -51,6 +51,8 @@ class Call:
     name: str
     args: tuple[Any, ...] = ()
     kwargs: tuple[tuple[str, Any], ...] = ()
+    leading: int = field(default=0, compare=False)
+    doubled: str = ""
 
 
 def read_canonical(text: str) -> list[Call]:
@@ -172,15 +174,17 @@ def _name(node: Tree[Token]) -> str:
 
 def _canonical_call(tree: Tree[Token]) -> Call:
     name, *arguments = tree.children
-    args: list[Any] = []
-    kwargs: list[tuple[str, Any]] = []
+    pairs = Pairs()
     for each in arguments:
         assert isinstance(each, Tree)
         if each.data == "named":
-            kwargs.append((str(each.children[0]), _canonical_value(each.children[1])))
+            key = str(each.children[0])
+            pairs.doubled = pairs.doubled or (key if key in pairs.kwargs else "")
+            pairs.kwargs[key] = _canonical_value(each.children[1])
         else:
-            args.append(_canonical_value(each))
-    return Call(str(name), tuple(args), tuple(kwargs))
+            pairs.args.append(_canonical_value(each))
+            pairs.leading += not pairs.kwargs
+    return _as_call(str(name), pairs)
 
 
 def _canonical_value(tree: Any) -> Any:
@@ -202,7 +206,12 @@ def _call(tree: Tree[Token]) -> Call:
             pairs = _arguments(each)
         elif isinstance(each, Tree):
             _add(pairs, each)
-    return Call(name, tuple(pairs.args), tuple(pairs.kwargs.items()))
+    return _as_call(name, pairs)
+
+
+def _as_call(name: str, pairs: Pairs) -> Call:
+    named = tuple(pairs.kwargs.items())
+    return Call(name, tuple(pairs.args), named, pairs.leading, pairs.doubled)
 
 
 def _arguments(tree: Tree[Token] | None) -> Pairs:
@@ -217,9 +226,12 @@ def _add(pairs: Pairs, node: Tree[Token]) -> None:
     if _name(node) == "named":
         key, value = node.children
         assert isinstance(key, Tree)
-        pairs.kwargs[_text(key.children[0])] = _value(value)
+        name = _text(key.children[0])
+        pairs.doubled = pairs.doubled or (name if name in pairs.kwargs else "")
+        pairs.kwargs[name] = _value(value)
     else:
         pairs.args.append(_value(node))
+        pairs.leading += not pairs.kwargs
 
 
 def _text(token: Any) -> str:

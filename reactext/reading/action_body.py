@@ -23,6 +23,7 @@ _CALL = re.compile(
     r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、])[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?"
     r"(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
 )
+_KEYED = re.compile(r"[ \t]*(?:[-*][ \t]+)?[\"'`]?(\w{1,60})[\"'`]?[ \t]*[:=：]")
 _BAR = re.compile(r"\|\||｜｜")
 _ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
 
@@ -44,6 +45,7 @@ class ActionBody:
         self._length = 0
         self.pending: Draft | None = None
         self._names: list[Draft] = []
+        self._keyed: list[str] = []
         self.says_none = False
         self._after_none: list[str] = []
         self.over_at: int | None = None
@@ -251,6 +253,9 @@ class ActionBody:
             self._add(read_input(text, self.pending))
             self.pending = None
             return False
+        if self._is_keyed(text):
+            self._keyed.append(text)
+            return False
         name = undressed(text)
         is_known = (
             self._known.tools is not None and resolve_exactly(name, self._known.tools) is not None
@@ -261,6 +266,13 @@ class ActionBody:
             return True
         self._findings.repaired("words after the tool name")
         return False
+
+    def _is_keyed(self, text: str) -> bool:
+        """Whether a line after a name gives one of its parameters: ``city: Oslo``."""
+        assert self.pending is not None
+        key = _KEYED.match(text)
+        parameters = self.pending.tool.parameters if self.pending.tool is not None else ()
+        return key is not None and any(each.name == key[1] for each in parameters)
 
     def _drafted(self, draft: Draft) -> None:
         is_name = draft.needs_input and draft.tool is not None
@@ -328,7 +340,12 @@ class ActionBody:
             self._add(without_input(self._names.pop(0)))
         if self.pending is not None:
             draft, self.pending = self.pending, None
-            self._add(without_input(draft))
+            if self._keyed:
+                self._findings.repaired("no input label")
+                self._add(read_input("\n".join(self._keyed), draft))
+                self._keyed.clear()
+            else:
+                self._add(without_input(draft))
 
     def gives_way(self) -> bool:
         """Whether the action says no more than that the answer follows; then it is left out."""

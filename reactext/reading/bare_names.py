@@ -17,7 +17,7 @@ _PAIR = re.compile(
     r"[ \t,;.]+(?:Action[ _]?Input|Tool[ _]?Input|Input|行动输入|动作输入)[ \t]*[:：]"
 )
 _AFTER_NAME = re.compile(
-    r"(?P<name>[^\n:：\"“{]{1,80}?)[ \t]*(?:[:：]|->|→|with|(?=[\"“{｛]))[ \t]*(?P<rest>[\s\S]+)"
+    r"(?P<name>[^\n:：\"“{]{1,80}?)[ \t]*(?:[:：]|->|→|with|[,;|](?=[ \t]*[{｛])|(?=[\"“{｛]))[ \t]*(?P<rest>[\s\S]+)"
 )
 # What begins a remark after a name rather than its argument: "search to find the price".
 _REMARK = re.compile(
@@ -25,6 +25,7 @@ _REMARK = re.compile(
     r"|this|that|i|api|is|or|of|the|will|should|can|—|–|-|来|以|工具|进行)\b|\W",
     re.IGNORECASE,
 )
+TAGGED = re.compile(r"<(?P<name>\w{1,80})>(?P<input>[\s\S]*)</(?P=name)>")
 _KEY = re.compile(r"\s*(\w+)\s*[=:：]")
 
 
@@ -35,12 +36,22 @@ def read_name(text: str, known: Known) -> Draft:
     label, colon, answer = text.partition(":")
     if colon and is_answer(label, known.tools, known.answer_labels):
         return Draft("finish", args=(answer.strip(),), text=text, is_answer=True)
-    for attempt in (_with_lines_below, _with_input_label, _with_mark, _with_blank):
+    for attempt in (_in_tags, _with_lines_below, _with_input_label, _with_mark, _with_blank):
         if (done := attempt(text, known)) is not None:
             return done
     named = resolve(text, known.tools)
     draft = Draft(named.name, named.tool, text=text, problem=named.problem, needs_input=True)
     return draft.repaired(named.repair)
+
+
+def _in_tags(text: str, known: Known) -> Draft | None:
+    """``<get_weather>{"city": "Oslo"}</get_weather>``."""
+    tagged = TAGGED.fullmatch(text.strip())
+    tool = known.tool(tagged["name"]) if tagged is not None else None
+    if tagged is None or tool is None:
+        return None
+    draft = Draft(tool.name, tool, text=text).repaired("tags around the arguments")
+    return replace(read_input(tagged["input"], draft), text=text)
 
 
 def _with_lines_below(text: str, known: Known) -> Draft | None:

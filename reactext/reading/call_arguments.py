@@ -24,6 +24,8 @@ _VARIABLE = re.compile(
 def bound_call(call: Call, inner: str, draft: Draft, known: Known) -> Draft:
     """Return the draft with the arguments of a call; ``inner`` is their text."""
     args, kwargs = list(call.args), dict(call.kwargs)
+    if (problem := twice_given(call, draft)) is not None:
+        return replace(draft, problem=problem)
     values = [*args, *kwargs.values()]
     variable = next((each for each in values if _is_variable(each, draft)), None)
     if variable is not None and expression_in(values) is None:
@@ -32,9 +34,20 @@ def bound_call(call: Call, inner: str, draft: Draft, known: Known) -> Draft:
     one = only_parameter(draft.tool)
     if one is not None and (text := _as_text(args, kwargs, inner, one, draft, known)) is not None:
         return text
+    late = args[call.leading :]
+    if draft.tool is not None and any(isinstance(each, Bare) for each in late):
+        return replace(draft, problem=f"{late[0]!r} in the call of {draft.name} has no name")
     if len(args) == 1 and not kwargs and isinstance(args[0], dict) and draft.tool is not None:
         return bound_object(draft, args[0]) if draft.tool.parameters else bound(draft, args, {})
     return bound(draft, args, kwargs)
+
+
+def twice_given(call: Call, draft: Draft) -> str | None:
+    """Say which argument is given twice, by name or by its place too; None if none is."""
+    named = dict(call.kwargs)
+    places = draft.tool.parameters[: call.leading] if draft.tool is not None else ()
+    doubled = call.doubled or next((each.name for each in places if each.name in named), "")
+    return f"{doubled} is given twice in the call of {draft.name}" if doubled else None
 
 
 def _is_variable(value: Any, draft: Draft) -> bool:

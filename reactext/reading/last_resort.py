@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reactext.grammar import GrammarError
+from reactext.reading.bare_names import TAGGED, read_name
 from reactext.reading.binding import Draft
 from reactext.reading.course import Course
 from reactext.reading.envelope import Envelope
@@ -98,6 +99,10 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
     if (fenced := _FENCED.fullmatch(text.strip())) is not None and known.tools is not None:
         drafts = _lone_calls(fenced["code"], known)
         if drafts:
+            return _resort(drafts, start, len(text), "no action label", step)
+    if known.tools is not None and TAGGED.fullmatch(text[start:].strip()) is not None:
+        drafts = [each for each in [read_name(text[start:], known)] if each.tool is not None]
+        if drafts and not drafts[0].needs_input:
             return _resort(drafts, start, len(text), "no action label", step)
     named = _NAME_AND_JSON.match(text, start)
     if named is not None and resolve(named["name"], known.tools).tool is not None:

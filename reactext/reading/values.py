@@ -26,10 +26,15 @@ class Expression:
 
 @dataclass(slots=True)
 class Pairs:
-    """Arguments as they were written: positional ones, and named ones in order."""
+    """Arguments as they were written: positional ones, and named ones in order.
+
+    ``leading`` positional ones stand before any named one; ``doubled`` is a name given twice.
+    """
 
     args: list[Any] = field(default_factory=list)
     kwargs: dict[str, Any] = field(default_factory=dict)
+    leading: int = 0
+    doubled: str = ""
 
 
 _LITERALS: dict[str, Any] = {

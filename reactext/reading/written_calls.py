@@ -13,7 +13,7 @@ from reactext.protocol import CallSyntax
 from reactext.reading.answer_calls import answer_call
 from reactext.reading.bare_names import read_name
 from reactext.reading.binding import Draft, bound
-from reactext.reading.call_arguments import bound_call, raw_arguments
+from reactext.reading.call_arguments import bound_call, raw_arguments, twice_given
 from reactext.reading.inputs import read_input
 from reactext.reading.json_calls import MAX_CALLS
 from reactext.reading.json_items import is_json, read_json, read_strict
@@ -45,6 +45,11 @@ _BEFORE = re.compile(
 _PRINT = re.compile(r"(?P<name>print|str|repr)[ \t]*(?=[(（][ \t]*[\w.]+[ \t]*[(（])")
 _NAME = re.compile(r"(?P<name>[^()\[\]{}（）【】［］｛｝\n\"“”=]{1,120}?)[ \t]*(?=[(（\[【［])")
 _CALL_AHEAD = re.compile(r"[\[(]\s*[^\W\d][\w.]{0,80}\(")
+_KEYED = re.compile(
+    r"(?:tool|name|action|tool_name|function)[ \t]*[=:：][^,{}\n]{1,100},[ \t]*"
+    r"(?:args|arguments|parameters|params|input|action_input|tool_input)[ \t]*[=:：]",
+    re.IGNORECASE,
+)
 _LINK = re.compile(r"\A\[([\w.]{1,80})\]\(")
 _CALLED = re.compile(r"(?<![\w.])(?P<name>[^\W\d][\w.]{0,80})[ \t]{0,4}[(（]")
 _QUOTED_CALL = re.compile(r"[\"'][^\W\d][\w.]{0,80}\(")
@@ -74,6 +79,8 @@ def read_clean(text: str, known: Known) -> list[Draft]:
     if is_answer(calls[0].name, known.tools, known.answer_labels):
         return []
     draft = Draft(calls[0].name, tool, text=stripped)
+    if twice_given(calls[0], draft) is not None:
+        return []
     done = bound(draft, calls[0].args, dict(calls[0].kwargs))
     return [] if done.problem else [done]
 
@@ -88,6 +95,8 @@ def read_written(text: str, known: Known) -> list[Draft]:
         return []
     if known.syntax.grammar and (own := _by_own_grammar(stripped, known)) is not None:
         return [own]
+    if _KEYED.match(stripped):
+        stripped = f"{{{stripped}}}"
     if is_json(stripped):
         return read_json(stripped, known)
     if _CALL_AHEAD.match(stripped) and stripped[-1] in "])":
@@ -104,7 +113,7 @@ def _undressed(text: str) -> str:
     stripped = _LINK.sub(r"\1(", stripped, count=1)
     if _QUOTED_CALL.match(stripped) and stripped[-1] == stripped[0]:
         stripped = stripped[1:-1]
-    label = _LABEL.match(stripped)
+    label = None if _KEYED.match(stripped) else _LABEL.match(stripped)
     return stripped[label.end() :] if label is not None else stripped
 
 
