@@ -128,7 +128,9 @@ FRAGMENTS = [
 WINDOWS_PATH = re.compile(r'"(?:[A-Za-z]:\\|\\\\[\w.$-]+\\)')
 """The one string that is not read as JSON: C:\new is a path, and holds no line break."""
 DRESSED = re.compile(r"[^\w\n]+(\n|.*[:：]|\Z)")
-"""What an answer does not begin with: a fence alone, or a label behind some signs."""
+LABELS = {label for protocol in PROTOCOLS.values() for _, (label, *_) in protocol.labels}
+ALONE = re.compile(rf"({'|'.join(LABELS)})\W*?(\n|\[|:|：|\Z)")
+"""What an answer does not begin with: a fence alone, a label behind some signs, or one alone."""
 seeds = st.integers(0, 2**64)
 LIMITS = TurnLimits(thought=60)
 
@@ -166,8 +168,8 @@ def written(text: str, protocol: Protocol, cue: str) -> tuple[str, Calls, str | 
 
 def sampled(protocol: Protocol, cue: str, seed: int) -> str:
     text = sample(turn_shape(BOX, protocol, cue, LIMITS), Random(seed), FRAGMENTS)
-    answer = written(text, protocol, cue)[2]
-    assume(not WINDOWS_PATH.search(text) and not DRESSED.match(answer or ""))
+    answer = written(text, protocol, cue)[2] or ""
+    assume(not any((WINDOWS_PATH.search(text), DRESSED.match(answer), ALONE.match(answer))))
     return text
 
 
