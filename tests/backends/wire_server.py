@@ -44,7 +44,7 @@ Script = Callable[[Asked], Iterable["bytes | Act | threading.Event"]]
 class WireServer:
     """Answers each request with what the script yields for it.
 
-    ``holding`` is set while a script holds; ``left`` once the client it held has gone.
+    ``holding`` is set while a script holds; ``left`` once the client has gone.
     """
 
     def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
@@ -107,7 +107,11 @@ class WireServer:
     def _answer(self, connection: socket.socket, asked: Asked) -> bool:
         for part in self._script(asked):
             if isinstance(part, bytes):
-                connection.sendall(part)
+                try:
+                    connection.sendall(part)
+                except OSError:  # the client may go before the script holds it
+                    self.left.set()
+                    return False
             elif isinstance(part, threading.Event):
                 part.wait(PATIENCE)
             elif part is Act.CLOSE:
