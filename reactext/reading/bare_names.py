@@ -17,7 +17,8 @@ _PAIR = re.compile(
     r"[ \t,;.]+(?:Action[ _]?Input|Tool[ _]?Input|Input|行动输入|动作输入)[ \t]*[:：]"
 )
 _AFTER_NAME = re.compile(
-    r"(?P<name>[^\n:：\"“{]{1,80}?)[ \t]*(?:[:：]|->|→|with|[,;|](?=[ \t]*[{｛])|(?=[\"“{｛]))[ \t]*(?P<rest>[\s\S]+)"
+    r"(?P<name>[^\n:：\"“{]{1,80}?)[ \t]*"
+    r"(?:[:：]|->|→|with|[,;|](?=[ \t]*[{｛])|(?=[\"“{｛]))[ \t]*(?P<rest>[\s\S]+)"
 )
 # What begins a remark after a name rather than its argument: "search to find the price".
 _REMARK = re.compile(
