@@ -12,8 +12,6 @@ from typing import Any
 from reactext.models import Action, Turn
 from reactext.protocol import CallSyntax, Protocol
 
-SEPARATOR = " || "
-
 
 def value_text(value: Any) -> str:
     """Write an argument's value: JSON, Unicode kept; what JSON does not know, as its text."""

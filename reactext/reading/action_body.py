@@ -20,10 +20,11 @@ from reactext.reading.values import strict_json
 from reactext.reading.written_calls import JOINT, read_clean, read_written
 
 _CALL = re.compile(
-    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、])[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?"
+    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、]|\(\d{1,2}\))[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?"
     r"(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
 )
 _KEYED = re.compile(r"[ \t]*(?:[-*][ \t]+)?[\"'`]?(\w{1,60})[\"'`]?[ \t]*[:=：]")
+_NUMBERED = re.compile(r"[ \t]*\(\d{1,2}\)[ \t]")
 _BAR = re.compile(r"\|\||｜｜")
 _ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
 
@@ -46,6 +47,7 @@ class ActionBody:
         self.pending: Draft | None = None
         self._names: list[Draft] = []
         self._keyed: list[str] = []
+        self._is_after_blank_line = False
         self.says_none = False
         self._after_none: list[str] = []
         self.over_at: int | None = None
@@ -66,8 +68,11 @@ class ActionBody:
         if self._raw is not None:
             self._raw.append(text)
             return
-        if not self._item and not self._tracker.held and text.endswith("\n") and text.isspace():
-            text = "\n"  # so that any number of blank lines costs nothing
+        if not self._item and text.isspace() and text[-1] == "\n" and not self._tracker.held:
+            if self._is_after_blank_line:
+                return  # so that any number of blank lines costs nothing
+            text = "\n"
+        self._is_after_blank_line = text == "\n"
         self._position = start - self._tracker.held
         for part in self._tracker.feed(text):
             if self.over_at is not None:
@@ -248,7 +253,8 @@ class ActionBody:
             before = "".join(map(str, self.pending.args))
             self.pending = replace(self.pending, args=(f"{before}\n{text}".strip(),))
             return False
-        if text.lstrip()[:1] in ("{", "[", "(", "｛", "（"):
+        is_bracketed = text.lstrip()[:1] in ("{", "[", "(", "｛", "（")
+        if is_bracketed and not self._is_numbered_call(text):
             self._findings.repaired("no input label")
             self._add(read_input(text, self.pending))
             self.pending = None
@@ -266,6 +272,10 @@ class ActionBody:
             return True
         self._findings.repaired("words after the tool name")
         return False
+
+    def _is_numbered_call(self, text: str) -> bool:
+        """``(2) get_time()`` is another call, and no argument."""
+        return _NUMBERED.match(text) is not None and self._looks_like_call(text)
 
     def _is_keyed(self, text: str) -> bool:
         """Whether a line after a name gives one of its parameters: ``city: Oslo``."""

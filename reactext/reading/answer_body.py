@@ -83,7 +83,8 @@ class AnswerBody:
             self._told.take(opening)
 
     @property
-    def _is_empty(self) -> bool:
+    def is_empty(self) -> bool:
+        """Whether no word of it has come yet."""
         return self._told.is_empty and not "".join(self._opening or ()).strip()
 
     def _note_blank_line(self, text: str) -> None:
@@ -93,7 +94,8 @@ class AnswerBody:
 
     def label(self, label: Label) -> bool:
         """Take a label that begins a line; False says that it belongs to the answer."""
-        if self._is_empty and not self._held_kind and label.kind in ("answer", "action_input"):
+        is_due = label.kind == "answer" or (label.kind == "action_input" and label.has_colon)
+        if self.is_empty and not self._held_kind and is_due:
             return True
         if self._held_kind == "fence":
             self._release_fence()

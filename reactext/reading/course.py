@@ -48,6 +48,7 @@ class Course:
         self._stop = stop
         self._labels_seen = 0
         self._native = ""
+        self._is_final_channel = False
         self.too_much = False
         self._start_anew()
 
@@ -132,6 +133,11 @@ class Course:
             if isinstance(body, ActionBody | InputBody):
                 body.label_inside(label.start)
             return False
+        is_empty = isinstance(body, AnswerBody) and body.is_empty
+        if is_empty and self._is_final_channel and label.kind in ("thought", "action"):
+            # a turn of ours in a message of its own
+            self._order, self._body = Order(), Prose(Told(self.findings, "thought"))
+            return self._opened(label)
         if isinstance(body, AnswerBody):
             taken = body.label(label)
             self._over_if_body_is()
@@ -192,6 +198,8 @@ class Course:
             self.over(label.start, label.end)
         elif label.kind == "observation":
             self.invented_at = label.start
+            self.over(label.start, label.end)
+        elif label.kind == "question":
             self.over(label.start, label.end)
         elif label.kind == "action_input":
             self.orphan_input_at = label.start
@@ -286,6 +294,7 @@ class Course:
             self._body = NativeBody(self.known, self.findings, mark.start, name=target)
         elif mark.name.split()[:1] == ["final"]:
             self._order.takes("ANSWER")
+            self._is_final_channel = True
             self._body = AnswerBody(self.known, self.findings, mark.end, None)
         else:
             self._body = Prose(Told(self.findings, "thought"))

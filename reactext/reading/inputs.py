@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from reactext.grammar import GrammarError, read_arguments, read_value
+from reactext.grammar import GrammarError, read_arguments
 from reactext.reading.binding import (
     Draft,
     bound,
@@ -19,29 +19,20 @@ from reactext.reading.binding import (
     encoded_object,
     only_parameter,
 )
-from reactext.reading.mending import Mended, UnmendableError, mend
+from reactext.reading.input_forms import FORMS
+from reactext.reading.loading import construct, loaded, unquoted
+from reactext.reading.mending import UnmendableError, mend
 from reactext.reading.names import is_none
 from reactext.reading.strings import CLOSING, decoded
-from reactext.reading.tracking import construct_end
-from reactext.reading.values import Bare, Expression, Pairs, strict_json
-from reactext.tools import folded
+from reactext.reading.values import Bare, Expression
 
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})(?:[ \t]*[\w+.#\-]{0,24}[ \t\r]*\n)?")
+_KEYED_LIST = re.compile(r"[\[【]\s*[\"'“]?\w{1,60}[\"'”]?\s*[:：=]")
+_MIDLINE_LABEL = re.compile(r"(?<=\S) (?:Observation|Thought|Final Answer): ")
 _REMARK = re.compile(
     r"\n[ \t]*\r?\n[ \t]*(?:I['’]?(?:ll| will| am|'m)|Let me|Now,? I|Waiting|Please wait|\(|Once "
     r"|After (?:this|that)|This (?:will|should)|Next,|Then,? I|我(?:将|会|来|先)"
     r"|接下来|等待|然后)[^\n]*\s*\Z"
-)
-# {\"city\": \"Oslo\"}: the quotes of JSON in a string, without the string.
-_ESCAPED_JSON = re.compile(r"\s*[{\[]\s*\\\"")
-_LEAD = re.compile(r"[\w ,'’`]{1,80}[:：]?\s*(?=\{)")
-_KEYED_LIST = re.compile(r"[\[【]\s*[\"'“]?\w{1,60}[\"'”]?\s*[:：=]")
-_CALLED = re.compile(r"(?P<name>[\w.]{1,80})\s?[(（]")
-_MIDLINE_LABEL = re.compile(r"(?<=\S) (?:Observation|Thought|Final Answer): ")
-_TAGGED = re.compile(r"<(?P<key>\w{1,60})>(?P<value>[^<]*)</(?P=key)>")
-_LINE = re.compile(
-    r"[ \t]*(?:[-*•][ \t]+)?[`\"'*]{0,2}(?P<key>[^\W\d][\w \-]{0,60}?)[`\"'*]{0,2}"
-    r"[ \t]*[:=：＝][ \t]*(?P<value>.*)"
 )
 
 
@@ -63,9 +54,9 @@ def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
         return _object_text(stripped, draft)
     if stripped[0] in "[(（【" and (done := _listed(stripped, draft)) is not None:
         return done
-    if unquote and stripped[0] in CLOSING and (inner := _unquoted(stripped)) is not None:
+    if unquote and stripped[0] in CLOSING and (inner := unquoted(stripped)) is not None:
         return _quoted(inner, draft)
-    for attempt in (_led, _called, _python, _lines, _tagged):
+    for attempt in FORMS:
         if (done := attempt(stripped, draft)) is not None:
             return done
     return raw(_without_tail(_without_remark(stripped)), draft)
@@ -126,31 +117,8 @@ def _unfenced(text: str) -> tuple[str, tuple[str, ...]]:
     return stripped, ()
 
 
-def _construct(text: str) -> tuple[str, bool]:
-    """Return the text to where its first bracket closes, and whether it does."""
-    end = construct_end(text)
-    return (text, False) if end is None else (text[:end], True)
-
-
-def loaded(text: str) -> tuple[Any, Mended | None]:
-    """Return the value of a text, strict JSON or damaged.
-
-    Raises GrammarError where it is none, UnmendableError where it was cut within a string.
-    """
-    try:
-        return strict_json(text), None
-    except ValueError:
-        pass
-    if _ESCAPED_JSON.match(text):
-        text = decoded(text)
-    mended = mend(text)
-    if mended.cut_in_string:
-        raise UnmendableError("the text breaks off within a value")
-    return read_value(mended.text), mended
-
-
 def _object_text(text: str, draft: Draft) -> Draft:
-    whole, is_closed = _construct(text)
+    whole, is_closed = construct(text)
     try:
         value, mended = loaded(whole)
     except UnmendableError as error:
@@ -161,7 +129,7 @@ def _object_text(text: str, draft: Draft) -> Draft:
     if value == {} and not is_closed and _needs_arguments(draft):
         return replace(draft, problem=f"the arguments of {draft.name} break off")
     if not isinstance(value, dict):
-        return _raw_code(text, draft, "") if isinstance(value, Bare | list) else draft
+        return _raw_code(text, draft, "")
     rest = text[len(whole) :].strip(" \t\r\n`.;,。；，}")
     if rest and is_closed:
         repairs = (*repairs, "text after the arguments")
@@ -182,7 +150,7 @@ def _raw_code(text: str, draft: Draft, problem: str) -> Draft:
 
 def _listed(text: str, draft: Draft) -> Draft | None:
     """Arguments in square or round brackets, instead of curly ones."""
-    whole, is_closed = _construct(text)
+    whole, is_closed = construct(text)
     rest = text[len(whole) :].strip(" \t\r\n.;。；")
     if rest or not is_closed:
         return None
@@ -210,24 +178,6 @@ def _list_value(value: Any, draft: Draft) -> Draft | None:
     return bound_list(draft.repaired("brackets"), value)
 
 
-def _unquoted(text: str) -> str | None:
-    """Return what stands between the outer quotes if they are a pair."""
-    quote = text[0]
-    triple = quote * 3
-    body = text.rstrip(" \t.;。") if text.rstrip(" \t.;。").endswith(CLOSING[quote]) else text
-    if quote in "\"'" and body.startswith(triple) and body.endswith(triple) and len(body) >= 6:
-        return body[3:-3]
-    if len(body) < 2 or not body.endswith(CLOSING[quote]):
-        return None
-    inner = body[1:-1]
-    is_escaped = False
-    for character in inner:
-        if character == CLOSING[quote] and not is_escaped:
-            return None
-        is_escaped = character == "\\" and not is_escaped
-    return None if is_escaped else inner
-
-
 def _quoted(inner: str, draft: Draft) -> Draft:
     text = decoded(inner)
     value = encoded_object(text)
@@ -235,128 +185,6 @@ def _quoted(inner: str, draft: Draft) -> Draft:
         return bound_object(draft.repaired("JSON encoded twice"), value)
     done = _read(text, draft, unquote=False) if text.lstrip().startswith("{") else raw(text, draft)
     return done.repaired("quotes")
-
-
-def _led(text: str, draft: Draft) -> Draft | None:
-    """A few words, and then the object that holds the arguments."""
-    lead = _LEAD.match(text)
-    if lead is None or draft.tool is None:
-        return None
-    whole, is_closed = _construct(text[lead.end() :])
-    try:
-        value, _ = loaded(whole)
-    except (GrammarError, UnmendableError):
-        return None
-    known = {folded(each.name) for each in draft.tool.parameters}
-    if (
-        not is_closed
-        or not isinstance(value, dict)
-        or not known & {folded(str(key)) for key in value}
-    ):
-        return None
-    return bound_object(draft.repaired("words before the arguments"), value)
-
-
-def _called(text: str, draft: Draft) -> Draft | None:
-    """The arguments as a call: of the tool itself, or of what builds an object of its arguments."""
-    called = _CALLED.match(text)
-    if called is None or draft.tool is None:
-        return None
-    whole, is_closed = _construct(text)
-    pairs = _pairs(whole[called.end() - 1 :]) if is_closed else None
-    if pairs is None:
-        return None
-    known = {each.name for each in draft.tool.parameters}
-    keys = [*pairs.kwargs, *(key for each in pairs.args if isinstance(each, dict) for key in each)]
-    is_itself = folded(called["name"].rpartition(".")[2]) == folded(draft.tool.name)
-    if is_itself or (keys and known.issuperset(keys) and len(pairs.args) <= 1):
-        return bound(draft.repaired("call as the input"), pairs.args, pairs.kwargs)
-    return None
-
-
-def _pairs(bracketed: str) -> Pairs | None:
-    try:
-        mended = mend(bracketed)
-        if mended.cut_in_string:
-            return None
-        return read_arguments(mended.text[1:-1]) if len(mended.text) > 2 else Pairs()
-    except (GrammarError, UnmendableError):
-        return None
-
-
-def _python(text: str, draft: Draft) -> Draft | None:
-    """The arguments of a Python call, without its name."""
-    if draft.tool is None or ("=" not in text and text[0] not in CLOSING):
-        return None
-    pairs = _pairs(f"({text})")
-    if pairs is None or not (pairs.kwargs or len(pairs.args) > 1):
-        return None
-    known = {folded(each.name) for each in draft.tool.parameters}
-    if any(folded(key) not in known for key in pairs.kwargs):
-        return None
-    if any(isinstance(each, Bare) for each in pairs.args) or len(pairs.args) > len(known):
-        return None
-    draft = draft.repaired("arguments as of a call")
-    only = next(iter(pairs.kwargs.values())) if len(pairs.kwargs) == 1 and not pairs.args else None
-    if isinstance(only, dict) and known.issuperset(map(folded, only)) and only:
-        return bound_object(draft, only)  # city = {"city": "Oslo"}
-    return bound(draft, pairs.args, pairs.kwargs)
-
-
-def _lines(text: str, draft: Draft) -> Draft | None:
-    """Lines of ``key: value`` whose keys are parameters; other lines continue a value."""
-    if draft.tool is None:
-        return None
-    names = {folded(each.name): each.name for each in draft.tool.parameters}
-    values: dict[str, list[str]] = {}
-    last = ""
-    keys = "|".join(re.escape(each.name) for each in draft.tool.parameters)
-    one_a_line = (
-        re.sub(rf"[;；,，][ \t]*(?=[\"'`]?(?:{keys})[\"'`]?[ \t]*[:=：＝])", "\n", text)
-        if keys
-        else text
-    )
-    for line in one_a_line.split("\n"):
-        found = _LINE.fullmatch(line.rstrip("\r"))
-        name = names.get(folded(found["key"])) if found is not None else None
-        if found is not None and name is not None and name not in values:
-            if last:
-                values[last][-1] = values[last][-1].rstrip(" \t,")
-            values[name] = [found["value"]]
-            last = name
-        elif not last:
-            return None
-        else:
-            values[last].append(line)
-    return bound(
-        draft.repaired("key: value lines"),
-        (),
-        {key: _line_value("\n".join(each)) for key, each in values.items()},
-    )
-
-
-def _tagged(text: str, draft: Draft) -> Draft | None:
-    """Arguments in tags: ``<city>Oslo</city>``."""
-    if draft.tool is None or text[0] != "<":
-        return None
-    names = {each.name for each in draft.tool.parameters}
-    found = {
-        each["key"]: Bare(each["value"].strip())
-        for each in _TAGGED.finditer(text)
-        if each["key"] in names
-    }
-    return bound(draft.repaired("arguments in tags"), (), found) if found else None
-
-
-def _line_value(text: str) -> Any:
-    stripped = text.strip()
-    if stripped[:1] in ("{", "["):
-        try:
-            return loaded(stripped)[0]
-        except (GrammarError, UnmendableError):
-            return stripped
-    inner = _unquoted(stripped) if stripped[:1] in CLOSING else None
-    return decoded(inner) if inner is not None else Bare(stripped)
 
 
 def _without_remark(text: str) -> str:

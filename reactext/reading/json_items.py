@@ -7,9 +7,9 @@ from typing import Any
 
 from reactext.grammar import GrammarError
 from reactext.reading.binding import Draft
-from reactext.reading.inputs import loaded
 from reactext.reading.json_calls import MAX_CALLS, read_json_calls
 from reactext.reading.known import Known
+from reactext.reading.loading import loaded
 from reactext.reading.mending import UnmendableError
 from reactext.reading.names import is_none
 from reactext.reading.tracking import construct_end

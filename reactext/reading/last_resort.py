@@ -18,10 +18,10 @@ from reactext.reading.binding import Draft
 from reactext.reading.course import Course
 from reactext.reading.envelope import Envelope
 from reactext.reading.findings import Findings
-from reactext.reading.inputs import loaded
 from reactext.reading.json_calls import read_json_calls
 from reactext.reading.known import Known
 from reactext.reading.labels import LabelFinder
+from reactext.reading.loading import loaded
 from reactext.reading.mending import UnmendableError
 from reactext.reading.names import resolve, resolve_exactly
 from reactext.reading.native_body import with_input

@@ -19,11 +19,11 @@ _TWINS = str.maketrans("，：＝；＋－．０１２３４５６７８９　�
 _PLAIN = re.compile(rf"[^{re.escape(QUOTES)}(\[{{（［｛【)\]}}）］｝】#/]+")
 _COMMENT = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*|#[^\n]*")
 _TRIPLE = ('"""', "'''")
-_ENDS_VALUE = re.compile(r"[\w\"\])}]\Z")
 _KEY_FOLLOWS = re.compile(r"\s*(?:[^\W\d]\w{0,60}\s{0,8}[:=：＝](?!/)|[\"'“‘\[{(])")
 _PREFIX = re.compile(r"(?<![\w\"])([rRbBuUfF]{1,2})\Z")
 
 
+_QUOTED_KEY = re.compile(r"[\"'“][^\W\d][\w \-]{0,60}[\"'”][ \t]{0,20}[:：]")
 _COLON = re.compile(r"[ \t\r\n]{0,100}[:：]")
 _PATH_END = re.compile(r"[A-Za-z]:\\[^\"']*\\[\"'](?=[)\]}\s]*\Z)")
 _STRING_OR_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|\s+')
@@ -156,7 +156,8 @@ class _Mender:
         before = self._before()
         if before[-1:] == '"' and self.stack[-1] in ")}" and not key:
             return
-        if before[-1:] in ('"', "]", "}"):
+        after_word = key and self.stack[-1] == "}" and self.text[self.here - 1].isspace()
+        if before[-1:] in ('"', "]", "}") or (after_word and before[-1:].isalnum()):
             self._repaired("missing comma")
             self.written.append(", ")
 
@@ -228,6 +229,8 @@ class _Mender:
         before = self._before()
         if not before or before[-1] in '([{,=:+"]})|;':
             return True
+        if self.stack[-1:] == ["}"] and _QUOTED_KEY.match(self.text, self.here):
+            return self.text[self.here - 1].isspace()
         return _PREFIX.search(before) is not None and not self.text[self.here - 1].isspace()
 
     def _prefix(self) -> str:

@@ -13,9 +13,10 @@ from dataclasses import replace
 from reactext.grammar import GrammarError
 from reactext.reading.binding import Draft, bound
 from reactext.reading.findings import Findings
-from reactext.reading.inputs import loaded, read_input
+from reactext.reading.inputs import read_input
 from reactext.reading.json_calls import read_json_calls
 from reactext.reading.known import Known
+from reactext.reading.loading import loaded
 from reactext.reading.mending import UnmendableError
 from reactext.reading.names import resolve, resolve_exactly
 from reactext.reading.scanner import Fence

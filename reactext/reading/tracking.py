@@ -54,7 +54,6 @@ class Tracker:
         self._stack: list[str] = []
         self._quote = ""
         self._comment_end = ""
-        self._comment_is_text = False
         self._tail = "\n"
         self._solid = ""
         self._pending = ""
