@@ -1,14 +1,16 @@
 """A JSON schema becomes the shape of the JSON texts that meet it, as `json.dumps` writes them.
 
-Everything is bounded. Read are types, enums, constants, unions, items, properties and the limits
-on lengths, sizes and signs; what a schema says beyond that (patterns, formats, sums) is left to
-the validation of the arguments. A schema that says nothing allows any value of bounded depth.
+Everything is bounded. Read are types, enums, constants, unions, items, properties, dates and times,
+and the limits on lengths, sizes and signs; what a schema says beyond that (patterns, steps, which
+months have 31 days) is left to the validation of the arguments. A schema that says nothing allows
+any value of bounded depth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil, floor, isfinite
 from typing import Any
 
@@ -55,6 +57,21 @@ _DIGIT = one_of("0-9")
 _NULL = Text("null")
 _BOOLEAN = Rule("boolean", choice(["true", "false"]))
 
+_MINUTES = chain(one_of("0-5"), _DIGIT)
+_HOURS = choice([chain(one_of("01"), _DIGIT), chain("2", one_of("0-3"))])
+_ZONE = choice(["Z", chain(one_of("+-"), _HOURS, ":", _MINUTES)])
+_DATE = chain(
+    *(one_of("12"), repeat(_DIGIT, 3, 3), "-"),
+    *(choice([chain("0", one_of("1-9")), chain("1", one_of("0-2"))]), "-"),
+    choice([chain("0", one_of("1-9")), chain(one_of("12"), _DIGIT), chain("3", one_of("01"))]),
+)
+_TIME = chain(_HOURS, ":", _MINUTES, optional(chain(":", _MINUTES)), optional(_ZONE))
+_FORMATS = {
+    "date": Rule("date", chain('"', _DATE, '"')),
+    "time": Rule("time", chain('"', _TIME, '"')),
+    "date-time": Rule("date-time", chain('"', _DATE, "T", _TIME, '"')),
+}
+
 Schema = dict[str, Any]
 
 
@@ -95,6 +112,8 @@ def _implied_type(schema: Schema) -> str | None:
 
 def _of_type(name: str, schema: Schema, limits: Limits) -> Shape:
     match name:
+        case "string" if schema.get("format") in _FORMATS:
+            return _FORMATS[schema["format"]]
         case "string":
             return _string(*_bounds(schema, "minLength", "maxLength", limits.characters))
         case "integer":
@@ -126,6 +145,7 @@ def _enumeration(members: Iterable[Any]) -> Shape:
     return Rule("choice", by_beginning(dict.fromkeys(texts, NOTHING)))
 
 
+@lru_cache(maxsize=128)
 def _string(least: int, most: int, name: str = "string") -> Shape:
     if most == 0:
         return Text('""')
@@ -137,17 +157,27 @@ def _integer(schema: Schema) -> Shape:
     high = _limit(schema, "maximum", floor, "exclusiveMaximum", lambda each: ceil(each) - 1)
     if low is not None and high is not None and 0 <= high - low < ENUMERATED_INTEGERS:
         return _enumeration(range(low, high + 1))
-    return Rule("integer", _whole(low, high))
+    return _whole_number(low, high)
 
 
 def _number(schema: Schema) -> Shape:
     low = _limit(schema, "minimum", floor, "exclusiveMinimum", floor)
     high = _limit(schema, "maximum", ceil, "exclusiveMaximum", ceil)
+    return _decimal_number(low, high)
+
+
+@lru_cache(maxsize=128)
+def _whole_number(low: int | None, high: int | None) -> Shape:
+    return Rule("integer", _digits(low, high))
+
+
+@lru_cache(maxsize=128)
+def _decimal_number(low: int | None, high: int | None) -> Shape:
     fraction = optional(chain(".", repeat(_DIGIT, 1, FRACTION_DIGITS)))
     tiny = chain("-", repeat(_DIGIT, 1, 3))
     large = chain(optional("+"), repeat(_DIGIT, 1, 2))  # one digit more could mean infinity
     exponent = optional(chain("e", choice([tiny, large])))
-    return Rule("number", chain(_whole(low, high), fraction, exponent))
+    return Rule("number", chain(_digits(low, high), fraction, exponent))
 
 
 def _limit(
@@ -164,7 +194,7 @@ def _limit(
     return None
 
 
-def _whole(low: int | None, high: int | None) -> Shape:
+def _digits(low: int | None, high: int | None) -> Shape:
     """Whole numbers of the right sign and of no more digits than the limits have."""
     known = [high] if low is not None and low >= 0 else [low, high]
     digits = max(len(str(abs(each))) if each is not None else INTEGER_DIGITS for each in known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from reactext.errors import SetupError
 from reactext.json_shapes import Limits, value_shape
@@ -118,6 +119,7 @@ def _around(template: str, hole: str, **known: str) -> tuple[str, str]:
     return before, after
 
 
+@lru_cache(maxsize=16)
 def _answer(protocol: Protocol, characters: int | None) -> Shape:
     """Text to the end; a line that begins with a label is the end.
 

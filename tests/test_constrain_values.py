@@ -69,6 +69,25 @@ CASES: list[tuple[str, Any, list[str], list[str]]] = [
         ['"ab"', '"123456789012"'],
         ['""', '"a"', '"1234567890123"'],
     ),
+    (
+        "dates",
+        {"type": "string", "format": "date"},
+        ['"2025-03-12"', '"1999-12-31"', '"2024-02-29"'],
+        ['"tomorrow"', '"12.3.2025"', '"2025-13-01"', '"2025-03-32"', '"2025-3-1"', '""'],
+    ),
+    (
+        "times",
+        {"type": "string", "format": "time"},
+        ['"09:30"', '"23:59:59"', '"07:00:00Z"', '"07:00+01:00"'],
+        ['"24:00"', '"9:30"', '"noon"'],
+    ),
+    (
+        "dates with times",
+        {"type": "string", "format": "date-time"},
+        ['"2025-03-12T09:30:00"', '"2025-03-12T09:30:00+08:00"'],
+        ['"2025-03-12"', '"2025-03-12 09:30"'],
+    ),
+    ("another format is any text", {"type": "string", "format": "uri"}, ['"a"'], ["a"]),
     ("an empty string only", {"type": "string", "maxLength": 0}, ['""'], ['"a"']),
     (
         "integers",
