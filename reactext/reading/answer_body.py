@@ -94,7 +94,7 @@ class AnswerBody:
 
     def label(self, label: Label) -> bool:
         """Take a label that begins a line; False says that it belongs to the answer."""
-        is_due = label.kind == "answer" or (label.kind == "action_input" and label.has_colon)
+        is_due = label.kind in ("answer", "action_input") and label.has_colon
         if self.is_empty and not self._held_kind and is_due:
             return True
         if self._held_kind == "fence":

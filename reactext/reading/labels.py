@@ -128,7 +128,8 @@ class LabelFinder:
     def is_residue(self, line: str, *, strict: bool) -> bool:
         """Whether a line is the beginning of an observation's label, cut within the word.
 
-        ``strict`` wants more of it, as written.
+        ``strict`` wants more of it, as written, and only of the label that the engine stops at:
+        the last line of an answer may well be a word that begins like another.
         """
         stripped = line.strip().strip("*#_` ")
         least = 5 if strict else 3
@@ -139,7 +140,7 @@ class LabelFinder:
             kind == "observation"
             and each.startswith(name)
             and each not in _WEAK
-            and (not strict or stripped[0].isupper() or not stripped.isascii())
+            and (not strict or (each in self._canonical and not stripped[0].islower()))
             for each, kind in self._kinds.items()
         ) and bool(name)
 

@@ -210,3 +210,10 @@ def test_an_answer_is_read_as_it_is_written(thought: str, answer: str) -> None:
     turn = Turn(thought=thought, answer=answer.strip() or "a")
     read = parse(turn_text(turn))
     assert (read.thought, read.answer, read.repairs) == (thought, turn.answer, ())
+
+
+def test_an_answer_may_be_a_word_that_a_label_is_made_of() -> None:
+    words = {word for _, names in Protocol().labels for word in names}
+    beginnings = {word[:length].strip() for word in words for length in range(1, len(word) + 1)}
+    for answer in sorted(beginnings):
+        assert parse(turn_text(Turn(thought="k", answer=answer))).answer == answer
