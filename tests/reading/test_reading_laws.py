@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from texts import CASES, TOOLS, in_pieces, told
 
-from reactext import Action, Toolbox, Turn, TurnError, TurnReader, parse
+from reactext import Action, Protocol, Toolbox, Turn, TurnError, TurnReader, parse
 from reactext.canonical import turn_text
 
 CUES = (
