@@ -100,7 +100,7 @@ class Course:
 
     @property
     def may_be_stopped(self) -> bool:
-        """Whether the rest of a stop word can be the last line here; it is never all of an answer."""
+        """Whether the rest of a stop word can be the last line here; never all of an answer."""
         if isinstance(self._body, AnswerBody) and self._body.is_empty:
             return False
         return not isinstance(self._body, Prose | Skip) and not self._body.is_inside
