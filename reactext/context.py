@@ -7,7 +7,6 @@ from typing import Literal
 
 from reactext.canonical import call_text
 from reactext.models import Action, Observation, Step, Usage, Value
-from reactext.observing import bounded
 from reactext.protocol import Protocol
 from reactext.quoting import quoted
 
@@ -22,8 +21,7 @@ class ExecutionContext(Value):
 
     ``stop_reason`` says why a run ended other than by an answer of the model's own. ``cleared``
     counts the oldest steps whose observations no longer stand in the transcript, ``dropped`` the
-    oldest steps that do not stand in it at all; ``shown_chars`` is how much of one observation
-    stands there, where the window is small. The steps themselves are always kept whole.
+    oldest steps that do not stand in it at all. The steps themselves are always kept whole.
     """
 
     run_id: str
@@ -35,7 +33,6 @@ class ExecutionContext(Value):
     usage: Usage = Usage()
     cleared: int = 0
     dropped: int = 0
-    shown_chars: int | None = None
 
     def with_step(self, step: Step) -> ExecutionContext:
         """Return the context with one step more, its usage added."""
@@ -77,9 +74,7 @@ def transcript_part(context: ExecutionContext, index: int, protocol: Protocol) -
     if step.turn.answer is not None and not step.observations:
         return opening + step.turn.text
     gap = "" if step.turn.text.endswith("\n") else "\n"
-    body, _ = bounded(
-        observation_text(step.turn.actions, step.observations, protocol), context.shown_chars
-    )
+    body = observation_text(step.turn.actions, step.observations, protocol)
     if index < context.cleared:
         body = min(body, f"[{len(body)} characters cleared to save room]", key=len)
     return f"{opening}{step.turn.text}{gap}{protocol.label('observation')} {body}\n{cue}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import uuid
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from typing import Any
 
 from reactext import asynchronous
 from reactext.approval import Approval, Approve
+from reactext.budget import result_within, results_within
 from reactext.cancellation import Cancellation
 from reactext.completion import as_models
 from reactext.context import ExecutionContext
@@ -58,14 +58,14 @@ def act(state: RunState, turn: Turn) -> Generator[Event, None, tuple[Observation
     try:
         for observation in state.run_actions(turn.actions):
             observations.append(observation)
-            yield observation
+            yield result_within(state, observation)
     except BaseException:
         missing = turn.actions[len(observations) :]
         known = dict(state.observed)
         rest = (known.get(action.id) or _not_observed(action) for action in missing)
-        state.add(turn, (*observations, *rest))
+        state.add(turn, results_within(state, turn, (*observations, *rest)))
         raise
-    return tuple(observations)
+    return results_within(state, turn, observations)
 
 
 def _not_observed(action: Action) -> Observation:
@@ -156,7 +156,6 @@ class Engine:
                 toolbox,
                 tool_timeout=tool_timeout,
                 max_parallel=max_parallel,
-                max_observation_chars=max_observation_chars,
                 debug=debug,
             ),
             prompts=Prompts(prompts, protocol=protocol),
@@ -180,7 +179,7 @@ class Engine:
                 max_corrections=max_corrections,
                 max_retries=max_retries,
                 step_tokens=step_tokens,
-                max_observation_chars=max_observation_chars or sys.maxsize,
+                max_observation_chars=max_observation_chars,
                 temperature=temperature,
                 seed=seed,
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from reactext.budget import check_whole, least_room, prompt_within, shrink
+from reactext.budget import check_whole, failed_within, least_room, prompt_within, shrink
 from reactext.completion import Completion, Piece
 from reactext.errors import CompletionError, ContextOverflow, TurnError
 from reactext.hooks import AnswerNow, Event, piece_watchers, prompt_through, turn_through
@@ -99,9 +99,10 @@ def force_answer(state: RunState) -> Generator[Event, None, Reading]:
 def _detour(state: RunState, correction: Correction) -> str:
     protocol = state.setup.protocol
     told = state.setup.prompts.correction(correction.problem, correction.remedy, state.language)
-    gap = "" if correction.text.endswith("\n") else "\n"
+    failed = failed_within(state, correction.text)
+    gap = "" if failed.endswith("\n") else "\n"
     observation, cue = protocol.label("observation"), protocol.label("thought")
-    return f"{correction.text}{gap}{observation} {told}\n{cue}"
+    return f"{failed}{gap}{observation} {told}\n{cue}"
 
 
 def _completed(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
@@ -117,7 +118,8 @@ def _completed(state: RunState, attempt: Attempt) -> Generator[Event, None, Read
             return (yield from _read(state, attempt))
         except CompletionError as error:
             state.raise_if_cancelled()
-            if type(error) is ContextOverflow and shrink(state, error):
+            tail = attempt.detour + attempt.prefill
+            if type(error) is ContextOverflow and shrink(state, error, tail):
                 continue
             more_models = state.model_number + 1 < len(state.setup.models)
             retry = error.retryable and retries < state.setup.options.max_retries

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections import deque
 from collections.abc import Iterator, Mapping, Set, ValuesView
 from dataclasses import fields, is_dataclass
@@ -137,37 +136,3 @@ def _concealed(message: str, written: str) -> str:
     if trace:
         message = f"{head}{tail.rstrip().rpartition(chr(10))[2]}"
     return _PATH.sub(lambda found: found[0] if found[0] in written else "…/", message)
-
-
-def bounded(text: str, limit: int | None) -> tuple[str, bool]:
-    """Return the text, and whether it was cut: its head and its tail, and what is left out."""
-    if limit is None or len(text) <= limit:
-        return text, False
-    room = max(0, limit - len(_cut_note(len(text), len(text))))
-    head = _boundary(text, room * 2 // 3)
-    tail = _boundary(text, len(text) - (room - head))
-    note = _cut_note(tail - head, len(text))
-    return f"{text[:head]}{note}{text[tail:]}", True
-
-
-def _cut_note(left_out: int, whole: int) -> str:
-    return f"\n[… {left_out} of {whole} characters are left out here …]\n"
-
-
-def _boundary(text: str, position: int) -> int:
-    """Move forward to where no mark is torn from its letter; not far, a text may be all marks."""
-    end = min(len(text), position + 16)
-    while position < end and _joins(text, position):
-        position += 1
-    return position
-
-
-def _joins(text: str, position: int) -> bool:
-    """Whether the character belongs to the one before: a mark, a joiner, a skin tone."""
-    char = text[position]
-    return (
-        bool(unicodedata.combining(char))
-        or char in "\u200d\ufe0e\ufe0f"
-        or "\U0001f3fb" <= char <= "\U0001f3ff"
-        or (position > 0 and text[position - 1] == "\u200d")
-    )

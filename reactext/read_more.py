@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
-
 from reactext.arguments import ArgumentError, validate
 from reactext.hooks import Hook, Moment, Proceed
 from reactext.models import Action, Observation
 from reactext.tools import Toolbox, tool
 
 PAGE = 2000
-"""Characters that are read at a time."""
+"""Characters that are read at a time, and no more than were shown at first."""
+
+_NOTE = 90
+"""About as many characters has what stands below a page."""
 
 
 @tool
@@ -25,21 +26,16 @@ def with_read_more(toolbox: Toolbox) -> Toolbox:
 
 
 class ReadMore(Hook):
-    """Says below a result that was cut how to read on, and answers when the model does."""
+    """Answers when the model reads on; a result that was cut says below how to do that."""
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
-        """Answer a call of `read_more`, and announce it where a result was cut."""
+        """Answer a call of `read_more` that is ours; run every other."""
         if action.tool == read_more.name and read_more.name not in moment.toolbox:
             status, text = _page(moment, action)
             return Observation.model_validate(
                 {"action_id": action.id, "tool": action.tool, "text": text, "status": status}
             )
-        seen = proceed(action)
-        if seen.full is None or not seen.truncated:
-            return seen
-        offset = len(commonprefix([seen.text, seen.full]))  # noqa: RUF071 (of texts, not paths)
-        note = f'\n[read_more(id="{action.id}", offset={offset}) reads on]'
-        return seen.model_copy(update={"text": seen.text + note})
+        return proceed(action)
 
 
 def _page(moment: Moment, action: Action) -> tuple[str, str]:
@@ -49,18 +45,18 @@ def _page(moment: Moment, action: Action) -> tuple[str, str]:
     except ArgumentError as error:
         return "error", str(error)
     cut = {
-        seen.action_id: seen.full
+        seen.action_id: seen
         for step in moment.context.steps
         for seen in step.observations
         if seen.full is not None
     }
     if asked["id"] not in cut:
         return "error", f"no result with the id {asked['id']!r} was cut; there are {list(cut)}"
-    whole, begin = cut[asked["id"]], asked["offset"]
+    seen, begin = cut[asked["id"]], asked["offset"]
+    whole = seen.full or ""
     if not 0 <= begin < len(whole):
         return "error", f"offset={begin} is outside of that result, of {len(whole)} characters"
-    shown = moment.context.shown_chars
-    end = begin + (PAGE if shown is None else max(50, min(PAGE, shown - 90)))
+    end = begin + max(50, min(PAGE, len(seen.text) - _NOTE))  # what was shown of it had room
     if end >= len(whole):
         return "ok", f"{whole[begin:]}\n[end]"
     left = len(whole) - end

@@ -34,7 +34,6 @@ class ActionRunner:
         *,
         tool_timeout: float | None = 30.0,
         max_parallel: int = 8,
-        max_observation_chars: int | None = 4000,
         backoff: float = 0.5,
         debug: bool = False,
     ) -> None:
@@ -47,7 +46,7 @@ class ActionRunner:
                 check_importable(each)
         self._max_parallel = max_parallel
         self._alone = {each.name for each in toolbox if each.sequential}
-        limits = CallLimits(tool_timeout, max_observation_chars, backoff, debug)
+        limits = CallLimits(tool_timeout, backoff, debug)
         self._workshop = Workshop(toolbox, limits)
 
     def start(

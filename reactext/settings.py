@@ -33,13 +33,15 @@ class Options:
     max_retries: int = 1
     max_calls: int = 4
     step_tokens: int = 1024
-    max_observation_chars: int = 4000
+    max_observation_chars: int | None = 4000
     temperature: float = 0.0
     seed: int | None = None
 
     def __post_init__(self) -> None:
         _at_least(1, max_calls=self.max_calls)
         _at_least(16, step_tokens=self.step_tokens)
+        if self.max_observation_chars is not None:
+            _at_least(100, max_observation_chars=self.max_observation_chars)
         _at_least(0, max_corrections=self.max_corrections, max_retries=self.max_retries)
         if not 0 <= self.temperature <= 5:
             raise SetupError(f"temperature={self.temperature!r} must lie between 0 and 5")

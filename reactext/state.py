@@ -42,6 +42,7 @@ class RunState:
     toolbox: Toolbox = field(init=False)
     pending: dict[str, Pending] = field(default_factory=dict)
     barred: bool = False
+    whole: tuple[Observation, ...] = ()
     observed: dict[str, Observation] = field(default_factory=dict)
     corrections: list[Correction] = field(default_factory=list)
     spent: Usage = field(default_factory=Usage)
@@ -86,7 +87,6 @@ class RunState:
                 f"constrain=True, but the server of {self.card.name or 'this model'} takes no "
                 'grammar; use constrain="auto" to constrain where that can be done'
             )
-        self._show_less()
         if isinstance(self.model, CountsTokens):
             count = self.model.count_tokens
         self.meter = TokenMeter(count)
@@ -97,16 +97,6 @@ class RunState:
             frame=options.frame or self.card.frame,
             parallel=options.parallel,
         )
-
-    def _show_less(self) -> None:
-        """Let no observation take more than a quarter of the window."""
-        if self.card.window is None:
-            return
-        per_token = 3 if self.context.task.isascii() else 1
-        most = self.card.window // 4 * per_token
-        if most < self.setup.options.max_observation_chars:
-            self.context = self.context.model_copy(update={"shown_chars": max(100, most)})
-            self.replay()
 
     def replay(self) -> None:
         """Build the transcript anew, after something was cleared from it."""

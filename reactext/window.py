@@ -6,68 +6,132 @@ the latest steps are never cleared, and the steps themselves stay whole in the c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from reactext.context import ExecutionContext, transcript_part
+from reactext.errors import CompletionError
 from reactext.protocol import Protocol
 
 KEPT_STEPS = 2
 """The latest steps, whose observations are never cleared."""
 
-_TOKENS_PER_BYTE = 0.3
-"""Of UTF-8: near the truth for English (4 letters a token), Cyrillic, Chinese and emoji alike."""
-
-
 _LEAST_HALF = 500
 """About half of the smallest window that a server gives by default."""
+
+_TOKENS = re.compile(
+    r"""
+    \d                                 # several families give each digit a token of its own
+    | [ ]?(?:[A-Z]?[a-z]{1,7}|[A-Z]{1,3})
+    | [ ]?[!-/:-@\[-`{-~]{1,2}
+    | [\u0080-\u2fff]{1,2}             # letters of other alphabets
+    | [\u3000-\ua4ff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]  # Chinese, Japanese and Korean
+    | [ \t]+
+    | \n+
+    """,
+    re.VERBOSE,
+)
+_RARE = re.compile(r"[^\x00-\ua4ff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
+_RARE_TOKENS = 3
+"""Of an emoji or a rare character: nearly each of its bytes."""
+
+_LEAST_SCALE = 0.3
+"""Fewer tokens than this share of the estimate no tokenizer makes of a text."""
+
+_MARKS = 16
+"""What a server may count beside the text: the beginning, and marks of its own."""
+
+_ENOUGH = 20
+"""So many tokens tell how a tokenizer counts; fewer are chance."""
 
 
 class TokenMeter:
     """Estimates tokens, and is corrected by what the server counts.
 
     ``count`` is the server's own counter where it has one. Asking costs a round trip, so it is
-    for when an estimate comes near the budget.
+    for when the answer matters. A prompt that goes on where the last one ended is measured by
+    what was counted then and what is new.
     """
 
     def __init__(self, count: Callable[[str], int] | None = None) -> None:
         self._count = count
-        self._per_byte = _TOKENS_PER_BYTE
-        self._calibrated = False
+        self._scale = 1.0
+        self._weighed = ("", 0.0)
+        self._counted = ("", 0)
 
     def estimate(self, text: str) -> int:
         """Return about how many tokens a text is."""
-        return int(_bytes(text) * self._per_byte) + 1
+        known, tokens = self._counted
+        if known and text.startswith(known):
+            return tokens + int(_weight(text[len(known) :]) * self._scale) + 1
+        return int(_weight(text) * self._scale) + 1
 
-    def exact(self, text: str) -> int:
+    def measure(self, text: str) -> int:
         """Return the server's count of a text, or the estimate where it has no counter."""
         if self._count is None:
             return self.estimate(text)
-        counted = self._count(text)
-        self.learn(text, counted)
-        return counted
+        try:
+            return self._count(text)
+        except CompletionError:  # a server that is gone says so when it is to complete
+            return self.estimate(text)
 
-    def learn(self, text: str, counted: int | None) -> None:
-        """Take what the server counted for a text into account."""
-        size = _bytes(text)
-        if counted and size >= 80:
-            self._per_byte = counted / size
-            self._calibrated = True
+    def fits(self, prompt: str, budget: int) -> bool:
+        """Whether a prompt takes no more than so many tokens.
+
+        No token is less than a byte, so a prompt with few new bytes needs no counting.
+        """
+        known, tokens = self._counted
+        new = prompt[len(known) :] if prompt.startswith(known) else prompt
+        if (tokens if new is not prompt else 0) + size_of(new) <= budget:
+            return True
+        return self.measure(prompt) <= budget
+
+    def learn(self, prompt: str, counted: int | None) -> None:
+        """Take what the server counted for a prompt into account.
+
+        A count that no tokenizer gives is not of this prompt: it is of what was not yet cached.
+        """
+        if counted is None:
+            return
+        weight = self._weight_of(prompt)
+        if weight * _LEAST_SCALE <= counted <= size_of(prompt) + _MARKS:
+            self._counted = (prompt, counted)
+            if weight >= _ENOUGH:
+                self._scale = counted / weight
 
     def seems_cut(self, prompt: str, counted: int | None, window: int | None) -> bool:
         """Whether the server counted far less than it was sent, as much as a cut leaves.
 
         A silent cut leaves about half of the window. Less than that is a server that counts only
         what it evaluated, which says nothing. Before the first count the estimate may be wrong by
-        a factor of two either way, so only a quarter of it is a sign; after it, 60 %.
+        a factor of two, so only 40 % of it is a sign; after it, 60 %.
         """
         if counted is None:
             return False
         half = (window // 3, window * 5 // 6) if window else (_LEAST_HALF, counted)
-        share = 0.6 if self._calibrated else 0.25
-        return half[0] <= counted <= half[1] and counted < self.estimate(prompt) * share
+        share = 0.6 if self._counted[0] else 0.4
+        return (
+            half[0] <= counted <= half[1]
+            and counted < self.estimate(prompt) * share
+            and counted < self.measure(prompt) * share
+        )
+
+    def _weight_of(self, prompt: str) -> float:
+        """Weigh a prompt, and of one that goes on where the last ended only what is new."""
+        known, weight = self._weighed
+        new = prompt[len(known) :] if prompt.startswith(known) else prompt
+        weight = (weight if new is not prompt else 0) + _weight(new)
+        self._weighed = (prompt, weight)
+        return weight
 
 
-def _bytes(text: str) -> int:
+def _weight(text: str) -> int:
+    tokens = len(_TOKENS.findall(text))
+    return tokens if text.isascii() else tokens + _RARE_TOKENS * len(_RARE.findall(text))
+
+
+def size_of(text: str) -> int:
+    """Return the bytes of a text in UTF-8, of which no token has less than one."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 

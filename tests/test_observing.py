@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from reactext.observing import MOST_ITEMS, bounded, error_text, observation_text
+from reactext.observing import MOST_ITEMS, error_text, observation_text
 
 
 class Colour(Enum):
@@ -224,38 +224,3 @@ ERRORS: list[tuple[BaseException, str, str]] = [
 @pytest.mark.parametrize(("error", "written", "text"), ERRORS)
 def test_errors_show_no_places(error: BaseException, written: str, text: str) -> None:
     assert error_text(error, written) == text
-
-
-def test_short_text_is_not_cut() -> None:
-    assert bounded("a" * 200, 200) == ("a" * 200, False)
-    assert bounded("a" * 200, None) == ("a" * 200, False)
-
-
-def test_long_text_keeps_head_and_tail_and_says_what_is_left_out() -> None:
-    text = "".join(f"{number}\n" for number in range(1000))
-    cut, truncated = bounded(text, 300)
-    head, note, tail = cut.partition("\n[… ")
-    assert truncated and len(cut) <= 300
-    assert text.startswith(head) and text.endswith(tail.partition("here …]\n")[2])
-    left_out = int(tail.split(" ", 1)[0])
-    assert left_out == len(text) - (len(cut) - len(note) - len(tail.partition("here …]\n")[0]) - 8)
-    assert f"of {len(text)} characters" in cut
-
-
-@given(st.text(alphabet="ae\u0301\u200d\ufe0f👩🚀🏽\n", min_size=200, max_size=400))
-def test_no_mark_is_torn_from_its_letter(text: str) -> None:
-    cut, truncated = bounded(text, 150)
-    assert truncated
-    head = cut.partition("\n[… ")[0]
-    tail = cut.rpartition("here …]\n")[2]
-    assert text.startswith(head) and text.endswith(tail)
-    assert len(head) + len(tail) <= 150 + 32
-
-
-@pytest.mark.parametrize("cluster", ["e\u0301", "👩\u200d🚀", "👍🏽", "✈\ufe0f"])
-def test_clusters_stay_whole(cluster: str) -> None:
-    for shift in range(4):
-        cut, _ = bounded("a" * shift + cluster * 300, 200)
-        head, tail = cut.partition("\n[… ")[0], cut.rpartition("here …]\n")[2]
-        assert head[shift:] == cluster * head.count(cluster[0])
-        assert tail == cluster * tail.count(cluster[0])

@@ -63,6 +63,53 @@ def test_the_first_estimate_is_near_the_truth(text: str, least: int, most: int) 
     assert least <= TokenMeter().estimate(text) <= most
 
 
+@pytest.mark.parametrize(
+    ("text", "real"),
+    [
+        ("23, 7919, 15838, 99991.5\n" * 20, 480),
+        ("1af4c09b77e2" * 40, 440),
+        ('{"name": "lamp", "price": 12.5}, ' * 20, 300),
+        ("🦊🪿" * 50, 225),
+    ],
+)
+def test_no_kind_of_text_is_thought_much_shorter_than_it_is(text: str, real: int) -> None:
+    assert real * 0.75 <= TokenMeter().estimate(text) <= real * 2
+
+
+def test_a_prompt_that_goes_on_is_measured_by_what_was_counted_and_what_is_new() -> None:
+    meter = TokenMeter()
+    prompt = "The quick brown fox. " * 30
+    meter.learn(prompt, 200)
+    assert meter.estimate(prompt) == pytest.approx(200, abs=2)
+    assert meter.estimate(prompt + "1234567890 " * 10) == pytest.approx(
+        200 + 110 * 200 / 150, abs=30
+    )
+
+
+def test_a_count_that_no_tokenizer_gives_teaches_nothing() -> None:
+    meter = TokenMeter()
+    prompt = "The quick brown fox. " * 30
+    before = meter.estimate(prompt)
+    for counted in (3, 100_000, None):
+        meter.learn(prompt, counted)
+        assert meter.estimate(prompt) == before
+
+
+def test_what_surely_fits_is_not_counted() -> None:
+    asked: list[str] = []
+
+    def count(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    meter = TokenMeter(count)
+    assert meter.fits("a" * 100, 100) and not asked
+    assert not meter.fits("a" * 101, 100) and len(asked) == 1
+    meter.learn("a" * 101, 40)
+    assert meter.fits("a" * 101 + "é" * 30, 100) and len(asked) == 1
+    assert not meter.fits("a" * 101 + "é" * 31, 100) and len(asked) == 2
+
+
 def test_the_meter_learns_from_the_server() -> None:
     meter = TokenMeter()
     meter.learn("a" * 1000, 500)

@@ -14,7 +14,6 @@ from reactext.cancellation import Cancellation
 from reactext.canonical import call_text
 from reactext.errors import SetupError
 from reactext.models import Action, Observation, ObservationStatus
-from reactext.observing import bounded
 from reactext.running.attempts import NOT_RUN, Progress, attempted
 from reactext.running.gate import Gate, Place
 from reactext.running.outcomes import Outcome
@@ -24,7 +23,6 @@ from reactext.tools import (
     Tool,
     Toolbox,
     example_call,
-    is_count,
     is_number,
     unknown_tool_text,
 )
@@ -40,22 +38,17 @@ LONGEST_DELAY = 30.0
 class CallLimits:
     """What holds for every call of an engine, where its tool says nothing else.
 
-    ``tool_timeout`` is in seconds; None is no limit, of it and of ``max_observation_chars``.
-    ``backoff`` are the seconds before a second attempt, more before a third. With ``debug`` the
-    model is shown tracebacks.
+    ``tool_timeout`` is in seconds; None is no limit. ``backoff`` are the seconds before a second
+    attempt, more before a third. With ``debug`` the model is shown tracebacks.
     """
 
     tool_timeout: float | None = 30.0
-    max_observation_chars: int | None = 4000
     backoff: float = 0.5
     debug: bool = False
 
     def __post_init__(self) -> None:
         if self.tool_timeout is not None and not is_number(self.tool_timeout, above=0):
             raise SetupError(f"tool_timeout={self.tool_timeout!r} must be seconds above 0, or None")
-        chars = self.max_observation_chars
-        if chars is not None and not is_count(chars, 100):
-            raise SetupError(f"max_observation_chars={chars!r} must be at least 100, or None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +166,12 @@ def _observation(
             text += f" ({attempts} attempts)"
         if limits.debug and outcome.detail is not None:
             text += f"\n{outcome.detail}"
-    limit = tool.max_observation_chars or limits.max_observation_chars
-    shown, truncated = bounded(text, limit)
     return Observation(
         action_id=action.id,
         tool=action.tool,
-        text=shown,
+        text=text,
         status=_STATUSES[outcome.ending],
         seconds=seconds,
         attempts=attempts,
-        truncated=truncated,
-        full=text if truncated else None,
         detail=outcome.detail,
     )

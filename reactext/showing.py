@@ -1,0 +1,89 @@
+"""How much of a result a model reads: all of it, or its head and tail and how to read on."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from reactext.models import Observation
+
+
+def shown(observation: Observation, limit: int | None, *, reads_on: bool) -> Observation:
+    """Return the observation as a model reads it, in at most ``limit`` characters.
+
+    What was cut is marked as ``truncated``, its whole text is in ``full``, and the text ends in
+    the call that reads on, where it ``reads_on`` and there is room to say so.
+    """
+    whole = observation.text
+    if limit is None or len(whole) <= limit:
+        return observation
+    note = reading_on(observation.action_id, len(whole)) if reads_on else ""
+    if observation.full is not None or len(note) * 3 > limit:
+        note = ""  # a text that a hook has cut has other places than the whole
+    text, begin = cut(whole, limit - len(note))
+    if note:
+        text += reading_on(observation.action_id, begin)
+    if len(text) >= len(whole):
+        return observation
+    full = whole if observation.full is None else observation.full
+    return observation.model_copy(update={"text": text, "truncated": True, "full": full})
+
+
+def reading_on(action_id: str, offset: int) -> str:
+    """Return the line below a cut result that says how to read what was left out."""
+    return f'\n[read_more(id="{action_id}", offset={offset}) reads on]'
+
+
+def cut(text: str, limit: int) -> tuple[str, int]:
+    """Return a text's head and tail within so many characters, and where what is left out begins.
+
+    What is left out is said in between, in a few words where there is no room for more.
+    """
+    note, short = _cut_note(len(text), len(text)), _short_note(len(text))
+    if len(note) * 3 > limit:
+        head = _boundary(text, max(0, limit - len(short)))
+        return f"{text[:head]}{_short_note(len(text) - head)}", head
+    room = limit - len(note)
+    head = _boundary(text, room * 2 // 3)
+    tail = _boundary(text, len(text) - (room - head))
+    return f"{text[:head]}{_cut_note(tail - head, len(text))}{text[tail:]}", head
+
+
+def _cut_note(left_out: int, whole: int) -> str:
+    return f"\n[… {left_out} of {whole} characters are left out here …]\n"
+
+
+def _short_note(left_out: int) -> str:
+    return f" [… {left_out} more]"
+
+
+def _boundary(text: str, position: int) -> int:
+    """Move forward to where no mark is torn from its letter; not far, a text may be all marks."""
+    end = min(len(text), position + 16)
+    while position < end and _joins(text, position):
+        position += 1
+    return position
+
+
+def _joins(text: str, position: int) -> bool:
+    """Whether the character belongs to the one before: a mark, a joiner, a skin tone."""
+    char = text[position]
+    return (
+        bool(unicodedata.combining(char))
+        or char in "\u200d\ufe0e\ufe0f"
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or (position > 0 and text[position - 1] == "\u200d")
+    )
+
+
+def shares(costs: Sequence[int], allowance: int) -> list[int]:
+    """Divide an allowance: what costs little is kept whole, and the rest have equal parts.
+
+    The shares, of which none is more than its cost, together are at most the allowance.
+    """
+    left, given = max(0, allowance), [0] * len(costs)
+    by_cost = sorted(range(len(costs)), key=costs.__getitem__)
+    for place, index in enumerate(by_cost):
+        given[index] = min(costs[index], left // (len(costs) - place))
+        left -= given[index]
+    return given
