@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from reactext._version import __version__
 from reactext.approval import Answered, Approved, Edited, Rejected
+from reactext.asynchronous import AsyncRun
 from reactext.backends import (
     EmbeddedModel,
     LlamaCppModel,
@@ -54,6 +55,7 @@ __all__ = [
     "AnswerNow",
     "Answered",
     "Approved",
+    "AsyncRun",
     "Cancellation",
     "Completion",
     "CompletionError",

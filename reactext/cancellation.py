@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
+from time import monotonic
+
+SOON = 2.0
+"""Seconds after a Ctrl-C in which another one is meant for more than one run."""
 
 
 class Cancellation:
@@ -55,3 +60,16 @@ class Cancellation:
     def _forget(self, key: object) -> None:
         with self._lock:
             self._callbacks.pop(key, None)
+
+
+class Interrupts:
+    """Tells a first Ctrl-C, which ends one run, from another one soon after it."""
+
+    def __init__(self) -> None:
+        self._latest = -math.inf
+
+    def is_first(self) -> bool:
+        """Take note of a Ctrl-C; returns whether there was none shortly before."""
+        now = monotonic()
+        before, self._latest = self._latest, now
+        return now - before > SOON

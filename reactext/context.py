@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from reactext.canonical import call_text
-from reactext.models import Action, Observation, Step, Usage, Value
+from reactext.models import Action, Correction, Observation, Step, Usage, Value
 from reactext.protocol import Protocol
 from reactext.quoting import quoted
 
@@ -22,6 +22,7 @@ class ExecutionContext(Value):
     ``stop_reason`` says why a run ended other than by an answer of the model's own. ``cleared``
     counts the oldest steps whose observations no longer stand in the transcript, ``dropped`` the
     oldest steps that do not stand in it at all. The steps themselves are always kept whole.
+    ``corrections`` are the readings that failed after the last step, where no step came of them.
     """
 
     run_id: str
@@ -33,6 +34,7 @@ class ExecutionContext(Value):
     usage: Usage = Usage()
     cleared: int = 0
     dropped: int = 0
+    corrections: tuple[Correction, ...] = ()
 
     def with_step(self, step: Step) -> ExecutionContext:
         """Return the context with one step more, its usage added."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
-from reactext import asynchronous
 from reactext.approval import Approval, Approve
+from reactext.asynchronous import AsyncRun
 from reactext.budget import result_within, results_within
 from reactext.cancellation import Cancellation
 from reactext.completion import as_models
@@ -17,7 +17,7 @@ from reactext.generation import force_answer, take_turn
 from reactext.guards import Limits, OnLimit, RepeatGuard, ReturnDirect, SetAside
 from reactext.hooks import AnswerNow, Event, FinishRun, Hook
 from reactext.logs import RunLog
-from reactext.models import Action, Observation, Turn
+from reactext.models import Observation, Turn
 from reactext.prompts import Prompts, Source
 from reactext.protocol import Protocol
 from reactext.quoting import plain
@@ -33,60 +33,66 @@ from reactext.tools import Toolbox, is_number
 def loop(state: RunState) -> Generator[Event, None, None]:
     """Take turns and act on them until there is an answer: this is all there is to a run."""
     try:
-        while state.context.status == "running":
-            state.raise_if_cancelled()
-            for hook in state.setup.hooks:
-                hook.before_step(state.moment())
-            turn = yield from take_turn(state)
-            observations = yield from act(state, turn)
-            yield state.add(turn, observations)
-            if turn.answer is not None:
-                cut = CUT if CUT in turn.repairs else ""
-                state.end("finished", answer=turn.answer, reason=cut)
-    except AnswerNow as stop:
-        yield from answer_now(state, stop.reason)
+        try:
+            while state.context.status == "running":
+                state.raise_if_cancelled()
+                for hook in state.setup.hooks:
+                    hook.before_step(state.moment())
+                turn, observations = yield from take_step(state)
+                step = state.add(turn, observations)
+                if turn.answer is not None:
+                    cut = CUT if CUT in turn.repairs else ""
+                    state.end("finished", answer=turn.answer, reason=cut)
+                yield step
+        except AnswerNow as stop:
+            yield from answer_now(state, stop.reason)
     except FinishRun as stop:
         state.end("finished", answer=stop.answer, reason=stop.reason)
 
 
-def act(state: RunState, turn: Turn) -> Generator[Event, None, tuple[Observation, ...]]:
-    """Run the actions of a turn side by side; one observation for each, in the order written.
+def take_step(
+    state: RunState,
+) -> Generator[Event, None, tuple[Turn, tuple[Observation, ...]]]:
+    """Let the model take a turn, and run its actions side by side: one observation for each.
 
     When this is interrupted, the step is kept with what had been observed by then.
     """
-    observations: list[Observation] = []
     try:
+        turn = yield from take_turn(state)
         for observation in state.run_actions(turn.actions):
-            observations.append(observation)
+            state.underway.told.append(observation)
             yield result_within(state, observation)
-    except BaseException:
-        missing = turn.actions[len(observations) :]
-        known = dict(state.observed)
-        rest = (known.get(action.id) or _not_observed(action) for action in missing)
-        state.add(turn, results_within(state, turn, (*observations, *rest)))
+        return turn, results_within(state, turn, state.underway.told)
+    except BaseException as stop:
+        keep_step(state, stop)
         raise
-    return results_within(state, turn, observations)
 
 
-def _not_observed(action: Action) -> Observation:
-    return Observation(
-        action_id=action.id,
-        tool=action.tool,
-        text="The run was stopped before this call ended; its work may still be going on.",
-        status="skipped",
-    )
+def keep_step(state: RunState, stop: BaseException) -> None:
+    """Add the step that was interrupted, as far as it had come."""
+    kept = state.underway.kept()
+    if kept is None:
+        return
+    turn, whole = kept
+    if isinstance(stop, AnswerNow):  # a prompt follows, and it must fit
+        state.add(turn, results_within(state, turn, whole))
+    else:
+        state.add(turn, tuple(result_within(state, each) for each in whole))
 
 
 def answer_now(state: RunState, reason: str) -> Generator[Event, None, None]:
     """End the run with the best answer to be had: the model's, or what the tools have said."""
+    if state.context.status != "running":  # there is an answer already
+        return
     try:
         turn = (yield from force_answer(state)).turn
         problem = "the model gave none"
-    except CompletionError as error:
+    except (CompletionError, AnswerNow) as error:
         turn, problem = None, str(error)
     if turn is not None and turn.answer:
-        yield state.add(turn)
+        step = state.add(turn)
         state.end("forced", answer=turn.answer, reason=reason)
+        yield step
         return
     digest = state.setup.prompts.digest(state.context, state.language)
     state.end("forced", answer=digest, reason=f"{reason}; no answer from the model: {problem}")
@@ -116,7 +122,7 @@ class Engine:
     - ``max_observation_chars``: what the model sees of a result; the rest it can ask for with
       `read_more`, a tool that is there only when something was cut
     - ``eager``: start idempotent calls while the model still writes the next one; not where
-      `approve` decides on calls
+      `approve` decides on calls, or an `after_turn` of the hooks may change them
     - ``hooks``: `Hook` objects, the first outermost; ours stand inside of them
     """
 
@@ -174,7 +180,7 @@ class Engine:
                 language=language,
                 frame=frame,
                 constrain=constrain,
-                eager=eager and approve is None,
+                eager=eager and approve is None and all(map(_keeps_turns, hooks)),
                 max_parallel=max_parallel,
                 max_corrections=max_corrections,
                 max_retries=max_retries,
@@ -203,15 +209,12 @@ class Engine:
 
         ``deps`` is what tools find in their `RunContext`. After ``deadline`` seconds, on Ctrl-C,
         or when ``cancellation`` is set from another thread, the run ends with the status
-        "cancelled". A server's fault is raised as a `CompletionError`, whose ``context`` holds
-        the steps done.
+        "cancelled"; a second Ctrl-C within two seconds is raised. A server's fault is raised as
+        a `CompletionError`. Whatever is raised holds the steps done in its ``context``.
         """
-        with self.stream(
+        return self.stream(
             task, deps=deps, run_id=run_id, deadline=deadline, cancellation=cancellation
-        ) as run:
-            for _ in run:
-                pass
-            return run.context
+        ).finish()
 
     def stream(
         self,
@@ -232,23 +235,25 @@ class Engine:
         return Run(state, loop(state), deadline)
 
     async def arun(self, task: str, **options: Any) -> ExecutionContext:
-        """Do as `run`, without blocking the event loop."""
-        run = self.stream(task, **options)
-        async for _ in asynchronous.iterate(run, run.cancel):
-            pass
-        return run.context
+        """Do as `run`, without blocking the event loop.
 
-    async def astream(self, task: str, **options: Any) -> AsyncGenerator[Event, None]:
-        """Yield what `stream` yields, without blocking the event loop.
-
-        The run is cancelled when its reader stops before the end.
+        When its task is cancelled the run ends, and the CancelledError has its ``context``.
         """
-        run = self.stream(task, **options)
-        async for event in asynchronous.iterate(run, run.cancel):
-            yield event
+        async with self.astream(task, **options) as run:
+            async for _ in run:
+                pass
+            return run.context
+
+    def astream(self, task: str, **options: Any) -> AsyncRun:
+        """Return the run of a task, to be iterated with ``async for``; see `run`."""
+        return AsyncRun(self.stream(task, **options))
 
     def render(self, task: str) -> str:
         """Return the exact text that the first step of this task would send to the model."""
         state = RunState(self._setup, ExecutionContext(run_id="", task=plain(task)), Cancellation())
         state.meet_model()
         return state.head + state.transcript
+
+
+def _keeps_turns(hook: Hook) -> bool:
+    return hook.only_watches or type(hook).after_turn is Hook.after_turn

@@ -13,6 +13,7 @@ from reactext.models import Action, Correction, TextDelta, Turn, Usage
 from reactext.quoting import whole_characters
 from reactext.reader import TurnReader
 from reactext.state import Cancelled, RunState
+from reactext.underway import Underway
 
 _RETRY_TEMPERATURE = 0.7
 """Used once the model has written the same unreadable bytes again."""
@@ -54,7 +55,9 @@ def take_turn(state: RunState) -> Generator[Event, None, Turn]:
     while True:
         reading = yield from _completed(state, attempt)
         if reading.turn is not None:
-            return turn_through(state.setup.hooks, state.moment(), reading.turn)
+            turn = turn_through(state.setup.hooks, state.moment(), reading.turn)
+            state.underway.turn = turn
+            return turn
         correction = _correction(reading)
         state.corrections.append(correction)
         yield correction
@@ -139,7 +142,11 @@ def _completed(state: RunState, attempt: Attempt) -> Generator[Event, None, Read
 
 
 def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
-    """Send one prompt, and read its completion as it comes, no further than the turn goes."""
+    """Send one prompt, and read its completion as it comes, no further than the turn goes.
+
+    When the text breaks off after a call of it was started, its turn ends there: nothing may run
+    that stands in no turn.
+    """
     prompt, options = _request(state, attempt)
     reader = TurnReader(
         state.toolbox,
@@ -148,16 +155,44 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
         step=len(state.context.steps) + 1,
         thinking_open=state.head.rstrip().endswith("<think>") and not attempt.prefill,
     )
+    state.underway = Underway(reader)
     heard = _Heard()
+    try:
+        yield from _listen(
+            state, reader, heard, state.model.complete(prompt, stop=_stops(state), options=options)
+        )
+        check_whole(state, prompt, heard.usage.prompt_tokens)
+        turn = reader.close(cut=heard.finish == "length")
+    except TurnError as error:
+        yield from reader.rest()
+        return Reading("".join(heard.texts), None, error, heard.usage)
+    except CompletionError as error:
+        state.raise_if_cancelled()
+        begun = state.underway.written()
+        if begun is None:
+            raise
+        turn = begun.model_copy(
+            update={"repairs": (*begun.repairs, f"the text broke off: {error}")}
+        )
+    yield from _eagerly(state, reader.rest())
+    thinking = "".join(heard.thinking)
+    if thinking:
+        turn = turn.model_copy(update={"thinking": thinking + turn.thinking})
+    return Reading("".join(heard.texts), turn, None, heard.usage)
+
+
+def _listen(
+    state: RunState, reader: TurnReader, heard: _Heard, pieces: Iterator[str]
+) -> Generator[Event, None, None]:
+    """Give the pieces of a text to the reader until its turn is over."""
     watchers = piece_watchers(state.setup.hooks)
-    pieces = state.model.complete(prompt, stop=_stops(state), options=options)
     try:
         for piece in pieces:
             state.raise_if_cancelled()
             for hook in watchers:
                 hook.on_piece(state.moment(), piece)
             if heard.is_thinking(piece):
-                yield TextDelta(kind="thinking", text=str(piece))
+                yield TextDelta(kind="thinking", text=heard.thinking[-1])
                 continue
             yield from _eagerly(state, reader.feed(heard.hear(piece)))
             if reader.done:
@@ -167,17 +202,6 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
         _close(pieces)
         state.spent += heard.usage
     state.raise_if_cancelled()
-    check_whole(state, prompt, heard.usage.prompt_tokens)
-    try:
-        turn = reader.close(cut=heard.finish == "length")
-    except TurnError as error:
-        yield from reader.rest()
-        return Reading("".join(heard.texts), None, error, heard.usage)
-    yield from _eagerly(state, reader.rest())
-    thinking = "".join(heard.thinking)
-    if thinking:
-        turn = turn.model_copy(update={"thinking": thinking + turn.thinking})
-    return Reading("".join(heard.texts), turn, None, heard.usage)
 
 
 @dataclass(slots=True)
@@ -195,7 +219,7 @@ class _Heard:
         self.usage = piece.usage or self.usage
         self.finish = piece.finish or self.finish
         if piece.channel == "thinking" and piece:
-            self.thinking.append(str(piece))
+            self.thinking.append(whole_characters(str(piece)))
             return True
         return False
 

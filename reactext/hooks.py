@@ -2,8 +2,8 @@
 
 A hook is an object with some of the methods of `Hook`; those it does not override do nothing. It
 is shared by all runs of its engine, so what it must remember of a run it reads from the `Moment`,
-or keeps under the run's id until `at_end`. Hooks are asked in the order given; around an action the
-first is the outermost.
+or keeps in its ``memory``. Hooks are asked in the order given; around an action the first is the
+outermost.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from reactext.cancellation import Cancellation
 from reactext.completion import ModelCard
 from reactext.context import ExecutionContext, Finished
+from reactext.errors import SetupError
 from reactext.models import Action, Correction, Observation, Step, TextDelta, Turn
 from reactext.tools import Toolbox
 
 Event = TextDelta | Action | Observation | Correction | Step | Finished
 Proceed = Callable[[Action], Observation]
+Given = TypeVar("Given")
 
 
 class AnswerNow(Exception):  # noqa: N818 (not an error: it steers the run)
@@ -47,7 +49,8 @@ class FinishRun(Exception):  # noqa: N818 (not an error: it steers the run)
 class Moment:
     """What a hook may look at: the run as it stands, and what belongs to it.
 
-    ``card`` is that of the model in use; it is empty until the model was asked for it.
+    ``card`` is that of the model in use; it is empty until the model was asked for it. ``memory``
+    is the run's own: a hook keeps there, under itself, what it must remember until the run ends.
     """
 
     context: ExecutionContext
@@ -56,6 +59,7 @@ class Moment:
     deps: Any = None
     started: float = field(default_factory=monotonic)
     card: ModelCard = field(default_factory=ModelCard)
+    memory: dict[object, Any] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -66,9 +70,14 @@ class Moment:
 class Hook:
     """Override what you need. All but ``around_action`` are called in the run's own thread.
 
-    An exception that a hook raises, other than `AnswerNow` and `FinishRun`, ends the run and
-    reaches the caller with the context of the steps done.
+    Everywhere but in `at_end` a hook may raise `AnswerNow` or `FinishRun`. Any other exception
+    ends the run, and reaches the caller with the steps done in its ``context``.
+
+    ``only_watches`` is for a hook whose `after_turn` always returns the turn as it came: only
+    beside such hooks calls are started early (``eager``), since they cannot be taken back.
     """
+
+    only_watches: ClassVar[bool] = False
 
     def before_step(self, moment: Moment) -> None:
         """See the run before the model is asked for its next step.
@@ -101,20 +110,20 @@ class Hook:
         """See an event just before the caller does; of `Finished`, `at_end` tells."""
 
     def at_end(self, moment: Moment) -> None:
-        """See the context of a run that has ended, however it ended."""
+        """See the context of a run that has ended, however it ended; all hooks do."""
 
 
 def prompt_through(hooks: Sequence[Hook], moment: Moment, prompt: str) -> str:
     """Pass a prompt through all hooks, in their order."""
     for hook in hooks:
-        prompt = hook.before_prompt(moment, prompt)
+        prompt = _returned(hook.before_prompt(moment, prompt), str, hook, "before_prompt")
     return prompt
 
 
 def turn_through(hooks: Sequence[Hook], moment: Moment, turn: Turn) -> Turn:
     """Pass a turn through all hooks, in their order."""
     for hook in hooks:
-        turn = hook.after_turn(moment, turn)
+        turn = _returned(hook.after_turn(moment, turn), Turn, hook, "after_turn")
     return turn
 
 
@@ -130,6 +139,49 @@ def action_through(
     if not hooks:
         return proceed(action)
     first, *rest = hooks
-    return first.around_action(
-        moment, action, lambda inner: action_through(rest, moment, inner, proceed)
+
+    def inside(inner: Action) -> Observation:
+        if not isinstance(inner, Action):
+            name = type(first).__name__
+            raise SetupError(f"{name}.around_action called proceed with {_kind(inner)}, no Action")
+        return action_through(rest, moment, inner, proceed)
+
+    seen = first.around_action(moment, action, inside)
+    return _returned(seen, Observation, first, "around_action")
+
+
+def end_through(hooks: Sequence[Hook], moment: Moment) -> BaseException | None:
+    """Let all hooks see the end; return what the first of them raised that did."""
+    raised: BaseException | None = None
+    for hook in hooks:
+        name = type(hook).__name__
+        try:
+            hook.at_end(moment)
+        except BaseException as error:  # the hooks after it see the end too
+            if isinstance(error, (AnswerNow, FinishRun)):
+                told = f"{name}.at_end raised {type(error).__name__}, but the run has ended"
+                error = SetupError(f"{told}; raise it in before_step")
+            if raised is None:
+                raised = error
+            else:
+                raised.add_note(f"{name}.at_end raised, too: {type(error).__name__}")
+    return raised
+
+
+def _returned(value: object, wanted: type[Given], hook: Hook, method: str) -> Given:
+    if isinstance(value, wanted):
+        return value
+    raise SetupError(
+        f"{type(hook).__name__}.{method} returned {_kind(value)}; {_TO_RETURN[method]}"
     )
+
+
+_TO_RETURN = {
+    "before_prompt": "return the prompt, a text",
+    "after_turn": "return the turn, or a changed copy of it",
+    "around_action": "return an Observation: what proceed(action) returned, or one of your own",
+}
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"

@@ -20,6 +20,8 @@ logger = logging.getLogger("reactext")
 class RunLog(Hook):
     """Logs the runs of an engine; every engine has one. What nobody listens to costs nothing."""
 
+    only_watches = True
+
     def before_step(self, moment: Moment) -> None:
         """Log that a run begins."""
         if not moment.context.steps:

@@ -40,7 +40,9 @@ class Observation(Value):
     """What came of one action: exactly one for each.
 
     ``text`` is what the model reads; ``truncated`` says that it was cut, and then ``full`` is
-    the whole text. ``detail`` is for people (a traceback), never shown to the model.
+    the whole text. ``detail`` is for people (a traceback), never shown to the model. ``attempts``
+    is how often the tool was run for it: 0 if it was not, since the call was refused, skipped,
+    denied or answered from memory.
     """
 
     action_id: str
@@ -97,7 +99,12 @@ def _sum(left: float | None, right: float | None) -> float | None:
 
 
 class Correction(Value):
-    """A text of the model in which no step could be read, and what it was told."""
+    """A text of the model in which no step could be read, and what it was told.
+
+    As an event it takes back the `TextDelta` and `Action` events since the last `Step` or
+    `Correction`: what they told of is written anew. So it is, too, for a text that the server
+    broke off and is asked for again; then ``remedy`` is empty.
+    """
 
     text: str
     problem: str
@@ -118,7 +125,10 @@ class Step(Value):
 
 
 class TextDelta(Value):
-    """A piece of text as it comes; the pieces of one kind, joined, are that text."""
+    """A piece of text as it comes; the pieces of one kind, joined, are that text.
+
+    A `Correction` takes back those before it, to the last `Step`.
+    """
 
     kind: Literal["thought", "answer", "thinking"]
     text: str

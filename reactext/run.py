@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import threading
 from collections.abc import Generator, Iterator
 from threading import Timer
 from types import TracebackType
 
 from reactext.cancellation import Cancellation
 from reactext.context import ExecutionContext, Finished
-from reactext.hooks import Event, Hook
+from reactext.errors import SetupError
+from reactext.hooks import AnswerNow, Event, FinishRun, Hook, end_through
 from reactext.state import Cancelled, RunState
 
 
@@ -37,12 +40,45 @@ class Run(Iterator[Event]):
         self._state.cancellation.cancel(reason)
 
     def __next__(self) -> Event:
+        if _is_running(self._events):
+            raise SetupError(
+                "the run is being iterated already, by another thread or around this hook or "
+                "tool; iterate it in one place, and end it from elsewhere with cancel()"
+            )
         return next(self._events)
 
+    def finish(self) -> ExecutionContext:
+        """Go on to the end, whatever the events, and return the context.
+
+        The first Ctrl-C ends the run only; another one within two seconds is raised.
+        """
+        try:
+            for _ in self:
+                pass
+        except KeyboardInterrupt:  # one that came between two events, or the second
+            over = self.context.status != "running"
+            if not over:
+                self.cancel("interrupted")
+            self.close()
+            if over or not self._state.setup.interrupts.is_first():
+                raise
+        finally:
+            self.close()
+        return self.context
+
     def close(self) -> None:
-        """Cancel the run if it is still going on, and let go of the model's server."""
-        self.cancel("closed")
-        self._events.close()
+        """Cancel the run if it is still going on, and let go of the model's server.
+
+        While another thread iterates it, this is `cancel`.
+        """
+        if self.context.status == "running":
+            self.cancel("closed")
+        if not _is_running(self._events):
+            try:
+                self._events.close()
+            except ValueError as error:
+                if "already executing" not in str(error):
+                    raise
 
     def __enter__(self) -> Run:
         return self
@@ -56,45 +92,86 @@ class Run(Iterator[Event]):
         self.close()
 
     def _watched(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
-        """Run the loop, end it when cancelled, and let the hooks see everything."""
-        state = self._state
-        timer = _timer(self._deadline, state.cancellation)
+        """Run the loop to its end, whatever that is; what is raised carries the steps done."""
         try:
-            yield from self._shown(events)
-        except (Cancelled, KeyboardInterrupt):
-            state.cancellation.cancel("interrupted")
-            state.end("cancelled", reason=state.cancellation.reason)
+            yield from self._ended(events)
         except GeneratorExit:
-            state.cancellation.cancel("closed")
-            state.end("cancelled", reason=state.cancellation.reason)
             raise
         except BaseException as error:
-            state.end("failed", reason=f"{type(error).__name__}: {error}")
             with contextlib.suppress(AttributeError):  # an exception of the caller's with slots
-                error.context = state.context  # type: ignore[attr-defined]
+                error.context = self.context  # type: ignore[attr-defined]
             raise
-        finally:
-            if timer is not None:
-                timer.cancel()
-            for hook in state.setup.hooks:
-                hook.at_end(state.moment())
-        yield Finished(context=state.context)
+        yield Finished(context=self.context)
+
+    def _ended(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        """Run the loop, end it when cancelled, and let all hooks see the end."""
+        state = self._state
+        timer = _timer(self._deadline, state.cancellation)
+        raised: BaseException | None = None
+        try:
+            yield from self._shown(events)
+        except (Cancelled, KeyboardInterrupt) as stop:
+            self._cancelled("interrupted")
+            if isinstance(stop, KeyboardInterrupt) and not state.setup.interrupts.is_first():
+                raised = stop
+        except GeneratorExit:
+            self._cancelled("closed")
+        except BaseException as error:
+            raised = error
+            if state.context.status == "running":
+                state.end("failed", reason=_told(error))
+        if timer is not None:
+            timer.cancel()
+        of_hooks = end_through(state.setup.hooks, state.moment())
+        if raised is not None:
+            if of_hooks is not None:
+                raised.add_note(f"a hook raised at the end, too: {_told(of_hooks)}")
+            raise raised
+        if of_hooks is not None:
+            raise of_hooks
+
+    def _cancelled(self, how: str) -> None:
+        state = self._state
+        if state.context.status == "running":
+            state.cancellation.cancel(how)
+            state.end("cancelled", reason=state.cancellation.reason)
 
     def _shown(self, events: Generator[Event, None, None]) -> Iterator[Event]:
+        """Show each event to the hooks and to the caller; a hook may steer the loop by it."""
         watchers = [
             hook for hook in self._state.setup.hooks if type(hook).on_event is not Hook.on_event
         ]
+        stop: AnswerNow | FinishRun | None = None
         with contextlib.closing(events):  # now, so that a step that was begun is kept
-            for event in events:
+            while True:
+                try:
+                    event = next(events) if stop is None else events.throw(stop)
+                except StopIteration:
+                    return
+                stop = None
                 for hook in watchers:
-                    hook.on_event(self._state.moment(), event)
+                    try:
+                        hook.on_event(self._state.moment(), event)
+                    except (AnswerNow, FinishRun) as steering:
+                        stop = stop or steering
                 yield event
+
+
+def _is_running(events: Generator[Event, None, None]) -> bool:
+    return inspect.getgeneratorstate(events) == inspect.GEN_RUNNING
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # its __str__ is the caller's code
+        return type(error).__name__
 
 
 def _timer(deadline: float | None, cancellation: Cancellation) -> Timer | None:
     if deadline is None:
         return None
-    timer = Timer(deadline, cancellation.cancel, ("deadline",))
+    timer = Timer(min(deadline, threading.TIMEOUT_MAX), cancellation.cancel, ("deadline",))
     timer.daemon = True
     timer.start()
     return timer

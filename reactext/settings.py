@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from reactext.cancellation import Interrupts
 from reactext.completion import CompletionModel
 from reactext.constrain import turn_grammar
 from reactext.errors import SetupError
@@ -68,6 +69,7 @@ class Setup:
     protocol: Protocol
     hooks: Sequence[Hook]
     options: Options
+    interrupts: Interrupts = field(default_factory=Interrupts)
     toolbox_reading_on: Toolbox = field(init=False)
     _grammars: dict[tuple[int, str, str], str] = field(default_factory=dict)
 

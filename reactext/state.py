@@ -14,9 +14,11 @@ from reactext.errors import SetupError
 from reactext.hooks import Moment, Proceed, action_through
 from reactext.models import Action, Correction, Observation, Step, Turn, Usage
 from reactext.prompts import language_of
-from reactext.runner import Pending
+from reactext.quoting import whole_characters
+from reactext.runner import Around
 from reactext.settings import Setup
 from reactext.tools import RunContext, Toolbox
+from reactext.underway import Underway
 from reactext.window import TokenMeter
 
 
@@ -40,10 +42,9 @@ class RunState:
     head: str = ""
     transcript: str = ""
     toolbox: Toolbox = field(init=False)
-    pending: dict[str, Pending] = field(default_factory=dict)
-    barred: bool = False
     whole: tuple[Observation, ...] = ()
-    observed: dict[str, Observation] = field(default_factory=dict)
+    underway: Underway = field(default_factory=Underway)
+    memory: dict[object, Any] = field(default_factory=dict)
     corrections: list[Correction] = field(default_factory=list)
     spent: Usage = field(default_factory=Usage)
 
@@ -71,6 +72,7 @@ class RunState:
             self.deps,
             self.started,
             self.card,
+            self.memory,
         )
 
     def run_context(self) -> RunContext:
@@ -102,31 +104,35 @@ class RunState:
         """Build the transcript anew, after something was cleared from it."""
         self.transcript = self.context.transcript(self.setup.protocol)
 
-    def around(self, action: Action, _: RunContext, proceed: Proceed) -> Observation:
-        """Run an action inside the hooks, and keep what came of it."""
-        seen = action_through(self.setup.hooks, self.moment(), action, proceed)
-        self.observed[action.id] = seen
-        return seen
+    def around(self) -> Around:
+        """Return what runs an action inside the hooks, and keeps what came of it."""
+        underway = self.underway
+
+        def around(action: Action, _: RunContext, proceed: Proceed) -> Observation:
+            seen = action_through(self.setup.hooks, self.moment(), action, proceed)
+            underway.observed[action.id] = seen
+            return seen
+
+        return around
 
     def start_early(self, action: Action) -> None:
         """Start a call while its turn is still being written, if its tool may be.
 
         Not behind a sequential tool's call, and never more than may run side by side.
         """
-        tool = self.setup.toolbox.get(action.tool)
-        self.barred |= tool is not None and tool.sequential
-        full = len(self.pending) >= self.setup.options.max_parallel
-        if tool is not None and tool.idempotent and not self.barred and not full:
-            self.pending[action.id] = self.setup.runner.start(
-                action, self.run_context(), around=self.around
+        tool, underway = self.setup.toolbox.get(action.tool), self.underway
+        underway.barred |= tool is not None and tool.sequential
+        full = len(underway.started) >= self.setup.options.max_parallel
+        if tool is not None and tool.idempotent and not underway.barred and not full:
+            underway.started[action.id] = self.setup.runner.start(
+                action, self.run_context(), around=self.around()
             )
 
     def run_actions(self, actions: Sequence[Action]) -> Iterator[Observation]:
         """Run the actions of a turn; those that were started early are only waited for."""
-        started, self.pending, self.barred = self.pending, {}, False
-        self.observed = {}
+        started = self.underway.started
         return self.setup.runner.run(
-            actions, self.run_context(), around=self.around, started=started
+            actions, self.run_context(), around=self.around(), started=started
         )
 
     def add(self, turn: Turn, observations: tuple[Observation, ...] = ()) -> Step:
@@ -139,6 +145,7 @@ class RunState:
             corrections=tuple(self.corrections),
         )
         self.spent, self.corrections = Usage(), []
+        self.underway = Underway()
         self.context = self.context.with_step(step)
         part = transcript_part(self.context, len(self.context.steps) - 1, self.setup.protocol)
         self.transcript = part if first else self.transcript + part
@@ -148,7 +155,13 @@ class RunState:
 
     def end(self, status: Status, *, answer: str | None = None, reason: str = "") -> None:
         """Mark the run as over."""
-        usage, self.spent = self.context.usage + self.spent, Usage()
         self.context = self.context.model_copy(
-            update={"status": status, "answer": answer, "stop_reason": reason, "usage": usage}
+            update={
+                "status": status,
+                "answer": answer if answer is None else whole_characters(answer),
+                "stop_reason": whole_characters(reason),
+                "usage": self.context.usage + self.spent,
+                "corrections": (*self.context.corrections, *self.corrections),
+            }
         )
+        self.spent, self.corrections = Usage(), []

@@ -56,6 +56,8 @@ class Trace(Hook):
     run is left out.
     """
 
+    only_watches = True
+
     def __init__(self, path: str | os.PathLike[str], *, prompts: bool = False) -> None:
         self._path = Path(path)
         self._directory = _is_directory(os.fspath(path), self._path)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from reactext.asynchronous import iterate
+from reactext.asynchronous import Passage
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
 from reactext.models import Action, Observation
@@ -313,9 +313,7 @@ def test_async_tools_run_in_the_loop_of_an_async_caller() -> None:
         return asyncio.get_running_loop() is CALLERS_LOOP.get()
 
     async def caller() -> list[Observation]:
-        return [
-            seen async for seen in iterate(made.run([call(1, "which")], RunContext()), lambda: None)
-        ]
+        return [await Passage(made.run([call(1, "which")], RunContext())).take()]
 
     made = runner(which)
     assert [each.text for each in asyncio.run(caller())] == ["true"]

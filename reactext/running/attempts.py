@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable
 from time import monotonic
@@ -83,7 +82,7 @@ def attempted(launch: Launch, progress: Progress, limit: float, run: Cancellatio
                 return outcome
             if progress.started_at is not None:
                 left = progress.started_at + limit - monotonic()
-                progress.changed.wait(None if left == math.inf else max(0.0, left))
+                progress.changed.wait(min(max(0.0, left), threading.TIMEOUT_MAX))
             else:
                 progress.changed.wait(PATIENCE)
                 if progress.started_at is None and progress.outcome is None:

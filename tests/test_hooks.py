@@ -1,0 +1,171 @@
+"""What hooks raise and return: steering is honoured, mistakes are named, no step is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reactext import (
+    AnswerNow,
+    Engine,
+    ExecutionContext,
+    FinishRun,
+    Hook,
+    Moment,
+    ScriptedModel,
+    SetupError,
+    Step,
+    tool,
+)
+
+
+@tool
+def look_up(city: str) -> str:
+    """The number of people in a city."""
+    return "709000"
+
+
+OSLO = ' I look it up.\nAction: look_up(city="Oslo")'
+DONE = " I know the answer.\nFinal Answer: 709000"
+MOMENTS = ["before_step", "before_prompt", "on_piece", "after_turn", "around_action", "on_event"]
+
+
+def hook_that(method: str, does: Any, *, name: str = "Mine") -> Hook:
+    """Return a hook with one method, which returns, raises or calls what is given."""
+
+    def act(self: Hook, moment: Moment, *rest: Any) -> Any:
+        if isinstance(does, BaseException):
+            raise does
+        return does(moment, *rest) if callable(does) else does
+
+    made: Hook = type(name, (Hook,), {method: act})()
+    return made
+
+
+def run(*hooks: Hook, replies: tuple[object, ...] = (OSLO, DONE)) -> ExecutionContext:
+    return Engine(ScriptedModel(replies), [look_up], hooks=hooks).run("How many?")
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_the_run_can_be_finished_from_everywhere(moment: str) -> None:
+    context = run(hook_that(moment, FinishRun("enough", "seen")))
+    assert (context.status, context.answer, context.stop_reason) == ("finished", "enough", "seen")
+    assert len(context.steps) == (1 if moment == "around_action" else 0)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_the_answer_can_be_asked_for_from_everywhere(moment: str) -> None:
+    def once(_: Moment, *given: Any) -> Any:
+        if not raised:
+            raised.append(True)
+            raise AnswerNow("impatient")
+        return given[-1](given[0]) if moment == "around_action" else given[0] if given else None
+
+    raised: list[bool] = []
+    context = run(hook_that(moment, once), replies=(*[OSLO] * (moment not in MOMENTS[:2]), " 7"))
+    assert (context.status, context.stop_reason, context.answer) == ("forced", "impatient", "7")
+
+
+@pytest.mark.parametrize("moment", ["before_prompt", "on_piece", "on_event"])
+def test_an_answer_that_cannot_be_asked_for_is_what_the_tools_said(moment: str) -> None:
+    def later(at: Moment, *given: Any) -> Any:
+        if at.context.steps:
+            raise AnswerNow("impatient")
+        return given[0]
+
+    context = run(hook_that(moment, later), replies=(OSLO, " 5", " 6"))
+    assert context.status == "forced"
+    assert context.answer is not None and "709000" in context.answer
+
+
+def test_a_step_that_ends_the_run_can_be_replaced_by_another_answer() -> None:
+    def replace(_: Moment, event: object) -> None:
+        if isinstance(event, Step) and event.turn.answer:
+            raise FinishRun("better", "corrected")
+
+    assert run(hook_that("on_event", replace)).answer == "better"
+
+
+WRONG = [
+    ("before_prompt", None, "Mine.before_prompt returned None; return the prompt"),
+    ("before_prompt", b"x", "Mine.before_prompt returned a value of type bytes"),
+    ("after_turn", None, "Mine.after_turn returned None; return the turn"),
+    ("after_turn", "x", "Mine.after_turn returned a value of type str"),
+    ("around_action", None, "Mine.around_action returned None; return an Observation"),
+    ("around_action", "x", "Mine.around_action returned a value of type str"),
+    (
+        "around_action",
+        lambda _m, _a, proceed: proceed(None),
+        "Mine.around_action called proceed with None",
+    ),
+]
+
+
+@pytest.mark.parametrize(("moment", "does", "says"), WRONG)
+def test_what_a_hook_returns_wrongly_is_named(moment: str, does: Any, says: str) -> None:
+    with pytest.raises(SetupError) as caught:
+        run(hook_that(moment, does))
+    assert str(caught.value).startswith(says)
+    assert isinstance(caught.value.context, ExecutionContext)
+
+
+class Odd(BaseException):
+    """No Exception, and it cannot be shown."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+RAISED = [KeyError("mine"), SystemExit(3), StopIteration("x"), Odd()]
+
+
+@pytest.mark.parametrize("moment", [*MOMENTS, "at_end"])
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+def test_whatever_a_hook_raises_comes_with_the_steps(moment: str, error: BaseException) -> None:
+    def late(at: Moment, *given: Any) -> Any:
+        if at.context.steps:
+            raise error
+        return given[-1](given[0]) if moment == "around_action" else given[0] if given else None
+
+    seen: list[str] = []
+    last = hook_that("at_end", lambda at: seen.append(at.context.status), name="Last")
+    with pytest.raises((type(error), RuntimeError)) as caught:
+        run(hook_that(moment, late), last, replies=(OSLO, OSLO, DONE))
+    context = caught.value.context  # type: ignore[attr-defined]
+    assert len(context.steps) >= 1
+    assert seen == [context.status]
+
+
+def test_all_hooks_see_the_end_though_some_raise() -> None:
+    seen: list[str] = []
+    hooks = [
+        hook_that("at_end", KeyError("first"), name="First"),
+        hook_that("at_end", ValueError("second"), name="Second"),
+        hook_that("at_end", lambda at: seen.append(at.context.answer), name="Third"),
+    ]
+    with pytest.raises(KeyError) as caught:
+        run(*hooks)
+    assert seen == ["709000"]
+    assert caught.value.context.answer == "709000"  # type: ignore[attr-defined]
+    assert "Second.at_end raised, too: ValueError" in caught.value.__notes__
+
+
+@pytest.mark.parametrize("error", [AnswerNow("late"), FinishRun("late", "late")])
+def test_steering_at_the_end_is_too_late(error: Exception) -> None:
+    with pytest.raises(SetupError, match=r"Mine\.at_end raised \w+, but the run has ended"):
+        run(hook_that("at_end", error))
+
+
+def test_what_hooks_remember_is_of_one_run_whatever_its_id() -> None:
+    def count(moment: Moment) -> None:
+        moment.memory["steps"] = moment.memory.get("steps", 0) + 1
+        counts.append(moment.memory["steps"])
+
+    counts: list[int] = []
+    engine = Engine(
+        ScriptedModel([OSLO, DONE, OSLO, DONE]), [look_up], hooks=[hook_that("before_step", count)]
+    )
+    for _ in range(2):
+        engine.run("How many?", run_id="same")
+    assert counts == [1, 2, 1, 2]
