@@ -65,7 +65,7 @@ class TurnReader:
         self._protocol = protocol
         self._pieces: list[str] = []
         self._rest: list[TextDelta | Action] = []
-        self._findings = Findings(step=step)
+        self._findings = Findings(step=step, tools=toolbox)
         self._scanner: Scanner
         self._course = Course(self._known, self._finder, self._findings, self._stop)
         self._envelope = Envelope(self._course, self._finder)

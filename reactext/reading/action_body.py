@@ -17,15 +17,22 @@ from reactext.reading.names import is_none, resolve_exactly, says_answer_follows
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import Part, Tracker
 from reactext.reading.values import strict_json
-from reactext.reading.written_calls import JOINT, read_clean, read_written
+from reactext.reading.written_calls import (
+    CHOICE_BEGUN,
+    JOINT,
+    chooses,
+    read_clean,
+    read_written,
+)
 
 _CALL = re.compile(
-    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、]|\(\d{1,2}\))[ \t]+)?[`*]{0,3}(?:\w+ ?= ?|await |call )?"
-    r"(?P<name>[\w.\- ]{1,80}?)[ \t]*[(（\[【]"
+    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、]|\(\d{1,2}\))[ \t]+)?[`*\"'“]{0,3}(?:\w+ ?= ?|await |call )?"
+    r"(?P<name>[\w.\- ]{1,80}?)[`*\"'”]{0,3}[ \t]*[(（\[【]"
 )
 _KEYED = re.compile(r"[ \t]*(?:[-*][ \t]+)?[\"'`]?(\w{1,60})[\"'`]?[ \t]*[:=：]")
 _NUMBERED = re.compile(r"[ \t]*\(\d{1,2}\)[ \t]")
 _BAR = re.compile(r"\|\||｜｜")
+_CHOICE_LENGTH = 8
 _ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
 
 
@@ -38,6 +45,8 @@ class ActionBody:
         self._tracker = self._new_tracker()
         self._item: list[str] = []
         self._trailer: list[str] = []
+        self._certain: list[Draft] = []
+        self._after_certain = ""
         self._item_start = self._position = start
         self._is_closed = self._is_read = self._is_between = self._is_due = False
         self._ticks = ""
@@ -125,6 +134,7 @@ class ActionBody:
                 self._length += len(part.text)
             else:
                 self._trailer.append(part.text)
+                self._follow_certain(part.text)
         elif part.kind == "closed":
             self._closed()
         elif part.kind == "separator":
@@ -147,15 +157,28 @@ class ActionBody:
             return
         if self._is_between and not self._is_due and not self._looks_like_call(text):
             return
-        drafts = read_clean(text, self._known)
-        if drafts:
+        self._certain, self._after_certain = read_clean(text, self._known), ""
+        self._is_read = bool(self._certain)
+        if not text.rstrip().endswith((")", "）")):
+            self._tell_certain()
+
+    def _follow_certain(self, text: str) -> None:
+        """A call is told once what follows it on its line shows that it is not one of a choice."""
+        self._after_certain = (self._after_certain + text).lstrip(" \t`*")[:_CHOICE_LENGTH]
+        if self._certain and CHOICE_BEGUN.match(self._after_certain) is None:
+            self._tell_certain()
+
+    def _tell_certain(self) -> None:
+        certain, self._certain = self._certain, []
+        if certain:
             self.settle()
-        for each in drafts:
+        for each in certain:
             self._add(each)
-        self._is_read = bool(drafts)
 
     def _trailer_closed(self) -> None:
         """After a call on its line, another one may be joined by other means than bars."""
+        if self._certain:
+            return
         text = "".join(self._trailer)
         self._trailer.clear()
         joint = JOINT.match(text)
@@ -209,6 +232,10 @@ class ActionBody:
     def _item_ends(self, *, is_unclosed: bool = False) -> None:
         text, was_read = "".join(self._item), self._is_read
         was_between, was_due = self._is_between, self._is_due
+        if self._certain and chooses(trailer := "".join(self._trailer), self._known):
+            text, was_read, self._certain = text + trailer, False, []
+            self._trailer.clear()
+        self._tell_certain()
         if "".join(self._trailer).strip(" \t\r`*.;,。；，、!！~"):
             self._findings.repaired("text after the call")
         self._trailer.clear()
@@ -331,7 +358,9 @@ class ActionBody:
 
     def was_cut(self) -> None:
         """End here because the text was cut: what is not complete is not run."""
-        if self._is_read or (self.pending is None and not "".join(self._item).strip()):
+        if not self._after_certain:
+            self._tell_certain()
+        if (self._is_read and not self._certain) or (self.pending is None and not "".join(self._item).strip()):
             return
         name = self.pending.name if self.pending is not None else ""
         self._add(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reactext.models import Action, TextDelta
-from reactext.reading.binding import Draft
+from reactext.reading.binding import Draft, nested
+from reactext.reading.code import call_in, takes_code
 from reactext.reading.json_calls import MAX_CALLS
 from reactext.reading.placeholders import is_answer_placeholder
 from reactext.reading.tracking import TooMuchError
+from reactext.tools import Toolbox
 
 ECHO = "the answer is an echo of the format, not an answer"
 
@@ -20,6 +22,7 @@ class Findings:
     """The events of one reading, in order, and what they add up to."""
 
     step: int = 1
+    tools: Toolbox | None = None
     events: list[TextDelta | Action] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     answer: str | None = None
@@ -122,6 +125,7 @@ class Findings:
         if self.answer is not None:
             self.repaired("action after the answer")
             return
+        draft = self._without_code(draft)
         if draft.problem:
             self.fault(draft.problem, at)
             self._waiting.append(draft)
@@ -132,6 +136,13 @@ class Findings:
         waiting, self._waiting = self._waiting, []
         for each in waiting if draft.problem else [*waiting, draft]:
             self._emit(each)
+
+    def _without_code(self, draft: Draft) -> Draft:
+        """Refuse a call whose text without quotes is code that calls a tool."""
+        if self.tools is None or draft.problem or takes_code(draft.tool):
+            return draft
+        found = next((code for each in draft.unquoted if (code := call_in(each, self.tools))), None)
+        return draft if found is None else replace(draft, problem=nested(found, "call", draft.name))
 
     def _emit(self, draft: Draft) -> None:
         if len(self.actions) >= MAX_CALLS:

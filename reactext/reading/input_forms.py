@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from reactext.grammar import GrammarError, read_arguments
@@ -117,11 +118,9 @@ def _lines(text: str, draft: Draft) -> Draft | None:
             return None
         else:
             values[last].append(line)
-    return bound(
-        draft.repaired("key: value lines"),
-        (),
-        {key: _line_value("\n".join(each)) for key, each in values.items()},
-    )
+    written = {key: _line_value("\n".join(each)) for key, each in values.items()}
+    unquoted = tuple(each for each in written.values() if isinstance(each, Bare))
+    return bound(replace(draft, unquoted=unquoted).repaired("key: value lines"), (), written)
 
 
 def _tagged(text: str, draft: Draft) -> Draft | None:

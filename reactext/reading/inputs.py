@@ -85,7 +85,7 @@ def without_input(draft: Draft) -> Draft:
 def raw(text: str, draft: Draft) -> Draft:
     """Return the draft with a text as the only argument."""
     text, repair = _without_lone_quote(text)
-    draft = draft.repaired(repair)
+    draft = replace(draft.repaired(repair), unquoted=(text,))
     if draft.tool is None:
         return replace(draft, args=(text,))
     parameter = only_parameter(draft.tool)
@@ -184,7 +184,7 @@ def _quoted(inner: str, draft: Draft) -> Draft:
     if value is not None:
         return bound_object(draft.repaired("JSON encoded twice"), value)
     done = _read(text, draft, unquote=False) if text.lstrip().startswith("{") else raw(text, draft)
-    return done.repaired("quotes")
+    return replace(done.repaired("quotes"), unquoted=())
 
 
 def _without_remark(text: str) -> str:

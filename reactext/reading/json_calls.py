@@ -158,7 +158,9 @@ def _text(draft: Draft, given: str) -> Draft:
         return bound_object(draft.repaired("JSON encoded twice"), value)
     if draft.tool is not None and only_parameter(draft.tool) is None:
         return read_input(given, draft)
-    return raw(given, draft) if draft.tool is None or draft.tool.parameters else draft
+    if draft.tool is not None and not draft.tool.parameters:
+        return draft
+    return replace(raw(given, draft), unquoted=())
 
 
 def _listed(draft: Draft, given: list[Any]) -> Draft:

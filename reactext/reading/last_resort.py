@@ -72,7 +72,7 @@ def read_part(
     text: str, known: Known, finder: LabelFinder, step: int, *, midline: bool = False
 ) -> Course:
     """Read a part of a text as if it were the whole."""
-    findings = Findings(step=step)
+    findings = Findings(step=step, tools=known.tools)
     course = Course(known, finder, findings, lambda: setattr(scanner, "over", True))
     envelope = Envelope(course, finder)
     scanner = Scanner(finder, envelope, midline=midline)
@@ -85,39 +85,40 @@ def read_part(
 
 def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | None:
     """Return the JSON action, the fenced tool code or the lone calls that a text holds."""
+    findings = Findings(step=step, tools=known.tools)
     for found in _candidates(text, start):
         drafts, end = _json_drafts(text, found.end(), known)
         if drafts:
-            return _resort(drafts, found.start(), end, "no action label", step)
+            return _resort(drafts, found.start(), end, "no action label", findings)
     for fence in _TOOL_FENCE.finditer(text, start):
         drafts = [
             draft for line in _code_lines(fence["code"]) for draft in read_written(line, known)
         ]
         drafts = _all_known(drafts) if known.tools is not None else drafts
         if drafts:
-            return _resort(drafts, fence.start(), fence.end(), "native call", step)
+            return _resort(drafts, fence.start(), fence.end(), "native call", findings)
     if (fenced := _FENCED.fullmatch(text.strip())) is not None and known.tools is not None:
         drafts = _lone_calls(fenced["code"], known)
         if drafts:
-            return _resort(drafts, start, len(text), "no action label", step)
+            return _resort(drafts, start, len(text), "no action label", findings)
     if known.tools is not None and TAGGED.fullmatch(text[start:].strip()) is not None:
         drafts = [each for each in [read_name(text[start:], known)] if each.tool is not None]
         if drafts and not drafts[0].needs_input:
-            return _resort(drafts, start, len(text), "no action label", step)
+            return _resort(drafts, start, len(text), "no action label", findings)
     named = _NAME_AND_JSON.match(text, start)
     if named is not None and resolve(named["name"], known.tools).tool is not None:
         drafts = [with_input(named["name"], text[named.end() :], known)]
-        return _resort(drafts, start, len(text), "native call", step)
+        return _resort(drafts, start, len(text), "native call", findings)
     if (header := _HARMONY_REST.match(text, start)) is not None:
         drafts = [with_input(header["name"], header["input"], known)]
-        return _resort(drafts, start, len(text), "native call", step)
+        return _resort(drafts, start, len(text), "native call", findings)
     line_start = _last_lines(text, start)
     if _FINISH.match(text, line_start):
         drafts = read_written(text[line_start:], known)
         if len(drafts) == 1 and drafts[0].is_answer:
-            return _resort(drafts, line_start, len(text), "no action label", step)
+            return _resort(drafts, line_start, len(text), "no action label", findings)
     drafts = _lone_calls(text[line_start:], known) if known.tools is not None else []
-    return _resort(drafts, line_start, len(text), "no action label", step) if drafts else None
+    return _resort(drafts, line_start, len(text), "no action label", findings) if drafts else None
 
 
 _LOOSE = re.compile(
@@ -208,8 +209,7 @@ def _all_known(drafts: list[Draft]) -> list[Draft]:
     return drafts
 
 
-def _resort(drafts: list[Draft], start: int, end: int, repair: str, step: int) -> Resort:
-    findings = Findings(step=step)
+def _resort(drafts: list[Draft], start: int, end: int, repair: str, findings: Findings) -> Resort:
     for each in drafts:
         findings.add(each, start)
     return Resort(findings, start, end, repair)

@@ -18,6 +18,8 @@ _NONE = re.compile(
     r"(?:[ ,.;:(\-–—。，（].{0,200})?\Z",
     re.IGNORECASE | re.DOTALL,
 )
+# nothing(x=1), skip("a"): a call, if of no tool there is. None(no tool is needed) is none.
+_GIVES_ARGUMENTS = re.compile(r"\w[`*\"']{0,3}\s?[(（]\s*(?:[^\W\d]\w*\s*[=＝]|[\"'“‘\d\[{])")
 _ANSWERS = {
     "finish", "finished", "finalanswer", "finalresponse", "finalresult", "answer", "theanswer",
     "giveanswer", "submitanswer", "provideanswer", "givefinalanswer", "providefinalanswer",
@@ -45,6 +47,8 @@ class Named:
 
 def is_none(text: str) -> bool:
     """Whether the model says that it calls nothing."""
+    if _GIVES_ARGUMENTS.search(text[:_LONGEST]):
+        return False
     cleaned = text.strip(_DRESS + "()（）")
     return len(cleaned) < _LONGEST and (
         _NONE.match(cleaned) is not None or text.strip() in ("-", "—")

@@ -20,6 +20,7 @@ from reactext.reading.json_items import is_json, read_json, read_strict
 from reactext.reading.known import Known
 from reactext.reading.mending import UnmendableError, mend
 from reactext.reading.names import is_answer, is_none, resolve
+from reactext.reading.strings import CLOSING, decoded
 from reactext.reading.tracking import TooMuchError, construct_end
 
 JOINT = re.compile(
@@ -28,6 +29,14 @@ JOINT = re.compile(
     re.IGNORECASE,
 )
 """What joins two calls besides the separator, where both are calls."""
+
+CHOICE = re.compile(r"[ \t`*]*(?:(?:or|oder)\b|或者?|还是|/)[ \t`*]*", re.IGNORECASE)
+"""What stands between two calls of which one is to be chosen: that is no action."""
+
+CHOICE_BEGUN = re.compile(
+    r"(?:o|or|od|ode|oder|或者?|还是?|/|(?:or|oder|/)[ \t`*].*|(?:或|还是).*)?\Z", re.IGNORECASE
+)
+"""What may still become such a text, without the blanks before it."""
 
 TRAILER = " \t\r\n`*.;,。；，、!！~"
 """What may follow a call and is nothing."""
@@ -50,9 +59,14 @@ _KEYED = re.compile(
     r"(?:args|arguments|parameters|params|input|action_input|tool_input)[ \t]*[=:：]",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"\A\[([\w.]{1,80})\]\(")
+# [search](…), (search)(…) and the name alone in quotes: "search"(…), **search**(…), "search": {…}
+_DRESSED_NAME = re.compile(
+    r"\A(?:[\[({<](?P<bracketed>[\w.\-]{1,80})[\])}>](?=\()"
+    r"|[\"'“‘]?(?P<quoted>[^\W\d][\w.\- ]{0,80}?)[\"'”’`*]{1,3}(?=[ \t]*[(（\[【:：{｛]))"
+)
 _CALLED = re.compile(r"(?<![\w.])(?P<name>[^\W\d][\w.]{0,80})[ \t]{0,4}[(（]")
-_QUOTED_CALL = re.compile(r"[\"'][^\W\d][\w.]{0,80}\(")
+_QUOTED_CALL = re.compile(r"[\"'“‘][^\W\d][\w.]{0,80}[(（]")
+_CHOOSES = "a choice between calls is no action; write the one that is meant"
 _WORDS = re.compile(r"[^\W\d][\w,'’\-]* [\w ,'’\-]{1,200}")
 
 
@@ -61,9 +75,9 @@ def read_clean(text: str, known: Known) -> list[Draft]:
 
     What is returned here is certain, whatever comes after it.
     """
-    stripped = _undressed(text)
+    stripped, repairs = _undressed(text)
     if is_json(stripped):
-        return read_strict(stripped, known)
+        return [each.repaired(*repairs) for each in read_strict(stripped, known)]
     if not stripped.endswith(")") or known.syntax.grammar:
         return []
     try:
@@ -82,7 +96,7 @@ def read_clean(text: str, known: Known) -> list[Draft]:
     if twice_given(calls[0], draft) is not None:
         return []
     done = bound(draft, calls[0].args, dict(calls[0].kwargs))
-    return [] if done.problem else [done]
+    return [] if done.problem else [done.repaired(*repairs)]
 
 
 def read_written(text: str, known: Known) -> list[Draft]:
@@ -90,7 +104,8 @@ def read_written(text: str, known: Known) -> list[Draft]:
 
     Raises `TooMuchError`.
     """
-    stripped = _undressed(text).rstrip(TRAILER)
+    stripped, repairs = _undressed(text)
+    stripped = stripped.rstrip(TRAILER)
     if not stripped or stripped[0] in "|｜":
         return []
     if known.syntax.grammar and (own := _by_own_grammar(stripped, known)) is not None:
@@ -98,23 +113,37 @@ def read_written(text: str, known: Known) -> list[Draft]:
     if _KEYED.match(stripped):
         stripped = f"{{{stripped}}}"
     if is_json(stripped):
-        return read_json(stripped, known)
+        return [each.repaired(*repairs) for each in read_json(stripped, known)]
     if _CALL_AHEAD.match(stripped) and stripped[-1] in "])":
         stripped = stripped[1:-1].strip()
-    stripped, repairs = _without_code_around(stripped, known)
-    return [each.repaired(*repairs) for each in _joined(stripped, known)]
+    stripped, code = _without_code_around(stripped, known)
+    return [each.repaired(*repairs, *code) for each in _joined(stripped, known)]
 
 
-def _undressed(text: str) -> str:
+def _undressed(text: str) -> tuple[str, list[str]]:
     """Leave out a bullet or a number, a repeated label, and what makes a text bold or code."""
     bullet = _BULLET.match(text)
     assert bullet is not None
-    stripped = text[bullet.end() :].strip(" \t\r\n`*")
-    stripped = _LINK.sub(r"\1(", stripped, count=1)
-    if _QUOTED_CALL.match(stripped) and stripped[-1] == stripped[0]:
-        stripped = stripped[1:-1]
-    label = None if _KEYED.match(stripped) else _LABEL.match(stripped)
-    return stripped[label.end() :] if label is not None else stripped
+    repairs = ["bullet"] if bullet[0].strip() else []
+    whole = text[bullet.end() :].strip()
+    stripped = whole.strip(" \t\r\n`*")
+    repairs += ["decoration"] if stripped != whole else []
+    closed = stripped.rstrip(TRAILER)
+    if _QUOTED_CALL.match(stripped) and closed[-1] == CLOSING[stripped[0]]:
+        stripped = decoded(closed[1:-1]) if '\\"' in closed else closed[1:-1]
+        repairs.append("quotes")
+    plain = _with_plain_name(stripped)
+    repairs += ["decoration"] if plain != stripped else []
+    label = None if _KEYED.match(plain) else _LABEL.match(plain)
+    return (
+        (plain, repairs) if label is None else (plain[label.end() :], [*repairs, "repeated label"])
+    )
+
+
+def _with_plain_name(text: str) -> str:
+    """Leave out the quotes, or the brackets, around the name of a call alone."""
+    dressed = _DRESSED_NAME.match(text)
+    return (dressed["bracketed"] or dressed["quoted"]) + text[dressed.end() :] if dressed else text
 
 
 def _without_code_around(text: str, known: Known) -> tuple[str, list[str]]:
@@ -145,15 +174,18 @@ def _joined(text: str, known: Known) -> list[Draft]:
     """Read one call, or several that are joined on one line by other means than the separator."""
     drafts: list[Draft] = []
     while True:
+        text = _with_plain_name(text)
         named = _NAME.match(text)
         if named is None or not named["name"].strip("`* "):
             if (ahead := _known_call(text, known)) is None:
                 return [*drafts, read_name(text, known)]
             text = text[ahead:]
             continue
-        if is_none(named["name"]):
+        if is_none(named["name"]) and is_none(text):
             return drafts
         end = construct_end(text, named.end())
+        if end is not None and chooses(text[end:], known):
+            return [Draft("", text=text, problem=_CHOOSES)]
         joint = JOINT.match(text, end) if end is not None else None
         if joint is None or not _is_call(text, joint.end(), known):
             return [*drafts, _call(named["name"].strip(), text, named.end(), known)]
@@ -162,6 +194,12 @@ def _joined(text: str, known: Known) -> list[Draft]:
         one = _call(named["name"].strip(), text[:end], named.end(), known)
         drafts.append(one.repaired("other separator"))
         text = text[joint.end() :]
+
+
+def chooses(rest: str, known: Known) -> bool:
+    """Whether the text after a call names another one, of which one is to be chosen."""
+    choice = CHOICE.match(rest)
+    return choice is not None and _is_call(rest, choice.end(), known)
 
 
 def _known_call(text: str, known: Known) -> int | None:
@@ -173,7 +211,7 @@ def _known_call(text: str, known: Known) -> int | None:
 
 
 def _is_call(text: str, position: int, known: Known) -> bool:
-    named = _NAME.match(text, position)
+    named = _NAME.match(_with_plain_name(text[position : position + 200]))
     if named is None or known.tools is None:
         return named is not None and " " not in named["name"].strip()
     return known.tool(named["name"].strip("`* ")) is not None
