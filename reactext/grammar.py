@@ -7,6 +7,7 @@ besides, `turn.lark` the order of the labels.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from reactext.canonical import call_text
 from reactext.errors import SetupError
 from reactext.protocol import CallSyntax, grammar_source
 from reactext.reading.mending import mend
-from reactext.reading.values import Bare, Expression, Pairs, strict_json
+from reactext.reading.values import Bare, Expression, Pairs, plain, strict_json
 
 __all__ = [
     "Call",
@@ -266,7 +267,7 @@ def _value(node: Any) -> Any:
 
 
 def _bare(text: str) -> Any:
-    if text in ("NaN", "Infinity", "-Infinity"):
+    if text in ("NaN", "Infinity", "-Infinity") or plain(Bare(text)) in (math.inf, -math.inf):
         return Expression("number that is none", text)
     return Bare(text)
 

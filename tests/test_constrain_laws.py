@@ -18,6 +18,7 @@ from reactext.canonical import call_text
 from reactext.constrain import turn_grammar
 from reactext.protocol import Labels, Protocol
 from reactext.reader import TurnReader, parse
+from reactext.reading.strings import PATH_INSIDE
 from reactext.tools import Toolbox, tool
 from reactext.turn_shapes import TurnLimits, turn_shape
 
@@ -125,8 +126,6 @@ FRAGMENTS = [
         "\x85",
     ),
 ]
-WINDOWS_PATH = re.compile(r'"(?:[A-Za-z]:\\|\\\\[\w.$-]+\\)')
-"""The one string that is not read as JSON: C:\new is a path, and holds no line break."""
 DRESSED = re.compile(r"[^\w\n]+(\n|.*[:：]|\Z)")
 LABELS = {label for protocol in PROTOCOLS.values() for _, (label, *_) in protocol.labels}
 ALONE = re.compile(rf"({'|'.join(LABELS)})\W*?(\n|\[|:|：|\Z)")
@@ -169,7 +168,7 @@ def written(text: str, protocol: Protocol, cue: str) -> tuple[str, Calls, str | 
 def sampled(protocol: Protocol, cue: str, seed: int) -> str:
     text = sample(turn_shape(BOX, protocol, cue, LIMITS), Random(seed), FRAGMENTS)
     answer = written(text, protocol, cue)[2] or ""
-    assume(not any((WINDOWS_PATH.search(text), DRESSED.match(answer), ALONE.match(answer))))
+    assume(not any((PATH_INSIDE.search(text), DRESSED.match(answer), ALONE.match(answer))))
     assume(not answer or not protocol.label("observation").startswith(answer))  # a cut stop
     return text
 

@@ -6,10 +6,15 @@ a(x="1") || b()      - a()      {"tool": …}      a
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from reactext.reading.binding import Draft
+from reactext.reading.call_shapes import (
+    gives_parameter,
+    is_numbered_call,
+    looks_like_call,
+    unclosed_parts,
+)
 from reactext.reading.findings import Findings
 from reactext.reading.inputs import read_input, without_input
 from reactext.reading.known import Known
@@ -25,15 +30,7 @@ from reactext.reading.written_calls import (
     read_written,
 )
 
-_CALL = re.compile(
-    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、]|\(\d{1,2}\))[ \t]+)?[`*\"'“]{0,3}(?:\w+ ?= ?|await |call )?"
-    r"(?P<name>[\w.\- ]{1,80}?)[`*\"'”]{0,3}[ \t]*[(（\[【]"
-)
-_KEYED = re.compile(r"[ \t]*(?:[-*][ \t]+)?[\"'`]?(\w{1,60})[\"'`]?[ \t]*[:=：]")
-_NUMBERED = re.compile(r"[ \t]*\(\d{1,2}\)[ \t]")
-_BAR = re.compile(r"\|\||｜｜")
 _CHOICE_LENGTH = 8
-_ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
 
 
 class ActionBody:
@@ -155,7 +152,7 @@ class ActionBody:
         if self.pending is not None:
             self._input_closed(text)
             return
-        if self._is_between and not self._is_due and not self._looks_like_call(text):
+        if self._is_between and not self._is_due and not looks_like_call(text, self._known):
             return
         self._certain, self._after_certain = read_clean(text, self._known), ""
         self._is_read = bool(self._certain)
@@ -182,7 +179,7 @@ class ActionBody:
         text = "".join(self._trailer)
         self._trailer.clear()
         joint = JOINT.match(text)
-        if joint is None or not self._looks_like_call(text[joint.end() :]):
+        if joint is None or not looks_like_call(text[joint.end() :], self._known):
             self._findings.repaired("text after the call")
             return
         self._findings.repaired("other separator")
@@ -206,12 +203,15 @@ class ActionBody:
     def _separated(self, bar: str) -> None:
         if bar in ("|", "｜") and not self._is_closed and not self._is_read:
             if not "".join(self._item).strip():
+                self._findings.repaired("separator without a call")
                 return
             self._item.append(bar)
             self._length += 1
             return
         if bar in ("|", "｜"):
             self._findings.repaired("single bar")
+        if not self._is_read and not "".join(self._item).strip():
+            self._findings.repaired("separator without a call")
         self._item_ends()
         if self.pending is not None and self.pending.tool is not None:
             self._names.append(self.pending)
@@ -251,27 +251,16 @@ class ActionBody:
         if self.pending is not None and not was_due:
             if not self._after_name(text):
                 return
-        elif was_between and not was_due and not self._looks_like_call(text):
+        elif was_between and not was_due and not looks_like_call(text, self._known):
             self.over_at = self._item_start
             self._findings.repaired("text after the call")
             return
         if is_none(text):
             self.says_none = True
             return
-        for part in self._unclosed_parts(text) if is_unclosed else [text]:
+        for part in unclosed_parts(text, self._known) if is_unclosed else [text]:
             for each in read_written(part, self._known):
                 self._drafted(each)
-
-    def _unclosed_parts(self, text: str) -> list[str]:
-        """Split ``a(x="1" || b()``, where the bracket before the separator was forgotten."""
-        parts, start = [], 0
-        for bar in _BAR.finditer(text):
-            if self._looks_like_call(text[bar.end() : bar.end() + 200]) and _ENDED.search(
-                text[start : bar.start()]
-            ):
-                parts.append(text[start : bar.start()])
-                start = bar.end()
-        return [*parts, text[start:]]
 
     def _after_name(self, text: str) -> bool:
         """Read the line after a name alone: its input, another call, or words that are passed."""
@@ -281,35 +270,24 @@ class ActionBody:
             self.pending = replace(self.pending, args=(f"{before}\n{text}".strip(),))
             return False
         is_bracketed = text.lstrip()[:1] in ("{", "[", "(", "｛", "（")
-        if is_bracketed and not self._is_numbered_call(text):
+        if is_bracketed and not is_numbered_call(text, self._known):
             self._findings.repaired("no input label")
             self._add(read_input(text, self.pending))
             self.pending = None
             return False
-        if self._is_keyed(text):
+        if gives_parameter(text, self.pending):
             self._keyed.append(text)
             return False
         name = undressed(text)
         is_known = (
             self._known.tools is not None and resolve_exactly(name, self._known.tools) is not None
         )
-        if is_known or self._looks_like_call(text):
+        if is_known or looks_like_call(text, self._known):
             self._add(self.pending)
             self.pending = None
             return True
         self._findings.repaired("words after the tool name")
         return False
-
-    def _is_numbered_call(self, text: str) -> bool:
-        """``(2) get_time()`` is another call, and no argument."""
-        return _NUMBERED.match(text) is not None and self._looks_like_call(text)
-
-    def _is_keyed(self, text: str) -> bool:
-        """Whether a line after a name gives one of its parameters: ``city: Oslo``."""
-        assert self.pending is not None
-        key = _KEYED.match(text)
-        parameters = self.pending.tool.parameters if self.pending.tool is not None else ()
-        return key is not None and any(each.name == key[1] for each in parameters)
 
     def _drafted(self, draft: Draft) -> None:
         is_name = draft.needs_input and draft.tool is not None
@@ -325,16 +303,6 @@ class ActionBody:
             self._findings.repaired("last call cut off")
             return
         self._findings.add(draft, self._item_start)
-
-    def _looks_like_call(self, text: str) -> bool:
-        if text.lstrip().startswith(("{", "[{")):
-            return True
-        call = _CALL.match(text)
-        if call is None:
-            return False
-        if self._known.tools is None:
-            return " " not in call["name"].strip()
-        return resolve_exactly(undressed(call["name"]), self._known.tools) is not None
 
     def finish(self) -> None:
         """Read the last call, also where its closers are missing."""
@@ -360,7 +328,9 @@ class ActionBody:
         """End here because the text was cut: what is not complete is not run."""
         if not self._after_certain:
             self._tell_certain()
-        if (self._is_read and not self._certain) or (self.pending is None and not "".join(self._item).strip()):
+        if (self._is_read and not self._certain) or (
+            self.pending is None and not "".join(self._item).strip()
+        ):
             return
         name = self.pending.name if self.pending is not None else ""
         self._add(

@@ -18,6 +18,7 @@ from reactext.reading.known import Known
 from reactext.reading.labels import Label, LabelFinder
 from reactext.reading.marks import NATIVE_ENDS, Mark
 from reactext.reading.native_body import NativeBody
+from reactext.reading.opening import body_for
 from reactext.reading.places import counts, counts_after_label
 from reactext.reading.scanner import Fence
 from reactext.reading.tracking import TooMuchError
@@ -25,11 +26,11 @@ from reactext.reading.tracking import TooMuchError
 MAX_LABELS = 5_000
 """So many labels may stand in one turn."""
 
+AFTER_CALLS = "text after the action"
 _TOKENS = {
     "question": "QUESTION", "thought": "THOUGHT", "action": "ACTION", "action_input": "INPUT",
     "observation": "OBSERVATION", "answer": "ANSWER",
 }  # fmt: skip
-_NAMELESS = Draft("", problem="the action names no tool")
 
 
 class Course:
@@ -68,13 +69,8 @@ class Course:
         if kind == "action_input":
             self._order.takes("ACTION")
         self._order.takes(_TOKENS[kind])
-        bodies: dict[str, Callable[[], Body]] = {
-            "thought": lambda: Prose(Told(self.findings, "thought")),
-            "action": lambda: ActionBody(self.known, self.findings, 0),
-            "action_input": lambda: InputBody([draft or _NAMELESS], self.findings, 0),
-            "answer": lambda: AnswerBody(self.known, self.findings, 0, None),
-        }
-        self._body = bodies.get(kind, Skip)()
+        names = [draft] if draft is not None else []
+        self._body = body_for(kind, self.known, self.findings, 0, names=names)
 
     # -- what the envelope asks ----------------------------------------------------------------
 
@@ -176,6 +172,7 @@ class Course:
         was_empty = isinstance(body, ActionBody) and label.kind != "action_input" and is_nothing
         if was_empty or isinstance(body, NoneBody):
             self._order.takes("NOTHING")
+            self.findings.repaired("action without a tool")
         if self.findings.answer is not None:
             self.over(label.start, label.end)
 
@@ -196,15 +193,19 @@ class Course:
 
     def _refused(self, label: Label) -> bool:
         """The label has no place: the turn is over, or the label means nothing."""
+        is_invented = label.kind == "observation"
         if self.findings.actions or self.findings.problem:
+            self.findings.repaired("invented observation" if is_invented else AFTER_CALLS)
             self.over(label.start, label.end)
-        elif label.kind == "observation":
+        elif is_invented:
+            self.findings.repaired("invented observation")
             self.invented_at = label.start
             self.over(label.start, label.end)
         elif label.kind == "question":
             self.over(label.start, label.end)
         elif label.kind == "action_input":
             self.orphan_input_at = label.start
+            self.findings.repaired("input without an action")
             self.is_labelled = True
             self._body = Skip()
         else:
@@ -213,12 +214,7 @@ class Course:
 
     def _note(self, label: Label) -> None:
         self._labelled(holds=True)
-        if not label.is_canonical:
-            self.findings.repaired("label synonym")
-        elif not label.is_plain:
-            self.findings.repaired("dressed label")
-        if not label.has_colon:
-            self.findings.repaired("label without colon")
+        self.findings.repaired(*label.repairs)
 
     def _labelled(self, *, holds: bool = False) -> None:
         """The first label says what the text before it was: a thought, as far as is known.
@@ -231,17 +227,18 @@ class Course:
         self.is_labelled = True
 
     def _new_body(self, label: Label) -> Body:
-        if label.kind == "thought":
-            joint = "\n" if self.findings.has_told("thought") else ""
-            return Prose(Told(self.findings, "thought", joint))
-        if label.kind == "action":
-            return ActionBody(self.known, self.findings, label.end)
-        if label.kind == "action_input":
-            names = self._body.take_names() if isinstance(self._body, ActionBody) else []
-            return InputBody(names or [_NAMELESS], self.findings, label.end)
-        if label.kind == "answer":
-            return AnswerBody(self.known, self.findings, label.end, label, wraps=self._is_wrapped)
-        return Skip()
+        names = []
+        if label.kind == "action_input" and isinstance(self._body, ActionBody):
+            names = self._body.take_names()
+        return body_for(
+            label.kind,
+            self.known,
+            self.findings,
+            label.end,
+            names=names,
+            label=label,
+            wraps=self._is_wrapped,
+        )
 
     # -- text and fences -----------------------------------------------------------------------
 
@@ -333,6 +330,8 @@ class Course:
 
     def _over_if_body_is(self) -> None:
         if self._body.over_at is not None:
+            if isinstance(self._body, AfterCalls):
+                self.findings.repaired(AFTER_CALLS)
             self.over(self._body.over_at)
 
     def over(self, at: int, seen_to: int | None = None) -> None:

@@ -16,6 +16,9 @@ from reactext.reading.marks import Mark
 from reactext.reading.scanner import Fence
 
 _QUOTES = "`\"'“‘"
+TOKEN = "template token"
+"""The repair where a token of a chat template was taken out."""
+
 _ENDS_TURN = ("end", "role", "start", "channel")
 
 
@@ -83,6 +86,7 @@ class Envelope:
         """The turn ended at the end token."""
         assert self._ending is not None
         at, self._ending = self._ending.start, None
+        self.course.findings.repaired(TOKEN)
         self.course.over(at)
 
     def _run_on(self) -> None:
@@ -99,6 +103,7 @@ class Envelope:
             self._thinking.take(text)
         elif not self._is_deaf:
             if self.is_final and was_line_start and self._is_residue(text):
+                self.course.findings.repaired("cut stop word")
                 self.course.cut_at(start)
             else:
                 self.course.take(text, start)
@@ -159,6 +164,7 @@ class Envelope:
         if not self.course.may_be_left:
             return False
         if self.course.has_text and self._line_is_blank:
+            self.course.findings.repaired(TOKEN)
             self.course.over(mark.start)
         elif self.course.has_text or self.course.is_labelled:
             self._ending, self._after_ending = mark, []
@@ -172,6 +178,7 @@ class Envelope:
             return False
         if not self.course.has_text:
             self.is_echo = True
+            self.course.findings.repaired("echo of the prompt")
             return True
         if self._line_is_blank:
             self.course.over(mark.start)
@@ -181,6 +188,7 @@ class Envelope:
         if self.is_echo or not self.course.has_text:
             self.is_echo = False
             self.visible_from = mark.end
+            self.course.findings.repaired(TOKEN)
             return True
         return mark.text != "<s>" and self._role(mark)
 
@@ -210,6 +218,7 @@ class Envelope:
     def finish(self, *, cut: bool) -> None:
         """Read what is still open at the end of the text; ``cut`` at a length limit."""
         if self._ending is not None:
+            self.course.findings.repaired(TOKEN)
             self.course.cut_at(self._ending.start)
         if not self._is_deaf:
             self.course.finish(cut=cut)

@@ -62,6 +62,14 @@ class Label:
         """Whether nothing but markup for a heading, bold or a quotation stands before it."""
         return not self.dress.strip("*#_`> ")
 
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What is tolerated in it."""
+        dressed = (
+            "label synonym" if not self.is_canonical else "" if self.is_plain else "dressed label"
+        )
+        return tuple(filter(None, (dressed, "" if self.has_colon else "label without colon")))
+
 
 _WEAK = frozenset(
     map(

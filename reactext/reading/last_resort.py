@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from reactext.reading.binding import Draft
 from reactext.reading.course import Course
 from reactext.reading.envelope import Envelope
 from reactext.reading.findings import Findings
-from reactext.reading.json_calls import read_json_calls
+from reactext.reading.json_calls import MAX_CALLS, read_json_calls
 from reactext.reading.known import Known
 from reactext.reading.labels import LabelFinder
 from reactext.reading.loading import loaded
@@ -27,7 +28,7 @@ from reactext.reading.names import resolve, resolve_exactly
 from reactext.reading.native_body import with_input
 from reactext.reading.scanner import Scanner
 from reactext.reading.tracking import TooMuchError, construct_end
-from reactext.reading.written_calls import read_clean, read_written
+from reactext.reading.written_calls import chooses, read_clean, read_written
 
 _TRIES = 12
 _MOST_READINGS = 4
@@ -44,7 +45,11 @@ _HARMONY_REST = re.compile(
 _NAME_AND_JSON = re.compile(r"\s*(?:>>>)?(?P<name>[\w.\-]{1,80}(?::\d{1,3})?)[ \t]{0,8}\n?(?=\{)")
 _PRINTED = re.compile(r"print\(\w{1,40}\)")
 _FINISH = re.compile(r"\s*(?:finish|final_answer)[ \t]?[\[(][^\n]*[\])]\s*\Z", re.IGNORECASE)
-_PAPER = re.compile(r"\w{1,80}\[[^\n]+\]")
+_CALL = r"(?P<name>[^\W\d][\w.\-]{0,80})[ \t]?(?=[(\[])"
+_NEXT_CALL = re.compile(_CALL)
+_CALL_LINE = re.compile(rf"^[ \t>*•`\-]{{0,8}}(?:\d{{1,2}}[.)][ \t])?`?{_CALL}", re.MULTILINE)
+_OR = re.compile(r"(?:\b(?:or|oder)|或者?|还是)\W*\Z", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s|｜;,`*•\-]*(?:(?<=\s)\d{1,2}[.)]\s+`?)?")
 _FENCE_LINE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 _TOOL_FENCE = re.compile(
     r"^[ \t>]*```[ \t]*(?:tool_code|tool_calls?|tool|action|function_call)[ \t]*\r?\n"
@@ -98,7 +103,8 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
         if drafts:
             return _resort(drafts, fence.start(), fence.end(), "native call", findings)
     if (fenced := _FENCED.fullmatch(text.strip())) is not None and known.tools is not None:
-        drafts = _lone_calls(fenced["code"], known)
+        code = fenced["code"].strip()
+        drafts = _last_calls(code, 0, known)[0] or _list_of_calls(code, known)
         if drafts:
             return _resort(drafts, start, len(text), "no action label", findings)
     if known.tools is not None and TAGGED.fullmatch(text[start:].strip()) is not None:
@@ -117,8 +123,12 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
         drafts = read_written(text[line_start:], known)
         if len(drafts) == 1 and drafts[0].is_answer:
             return _resort(drafts, line_start, len(text), "no action label", findings)
-    drafts = _lone_calls(text[line_start:], known) if known.tools is not None else []
-    return _resort(drafts, line_start, len(text), "no action label", findings) if drafts else None
+    if known.tools is None:
+        return None
+    drafts, calls_at = _last_calls(text, start, known)
+    if not drafts:
+        drafts, calls_at = _list_of_calls(text[line_start:], known), line_start
+    return _resort(drafts, calls_at, len(text), "no action label", findings) if drafts else None
 
 
 _LOOSE = re.compile(
@@ -174,31 +184,62 @@ def _json_drafts(text: str, start: int, known: Known) -> tuple[list[Draft], int]
 
 
 def _last_lines(text: str, start: int) -> int:
-    """Return where the last paragraph begins."""
-    stripped = text.rstrip()
-    return max(
-        start, stripped.rfind("\n\n") + 2 if "\n\n" in stripped else 0, stripped.rfind("\n") + 1
-    )
+    """Return where the last line begins."""
+    return max(start, text.rstrip().rfind("\n") + 1)
 
 
-def _lone_calls(text: str, known: Known) -> list[Draft]:
-    drafts: list[Draft] = []
+def _last_calls(text: str, start: int, known: Known) -> tuple[list[Draft], int]:
+    """Return the calls that a text ends in, each on lines of its own or behind bars."""
+    first = start + len(text[start:]) - len(text[start:].lstrip())
+    seen_to = start
+    for head in _CALL_LINE.finditer(text, start):
+        if head.start() < seen_to or known.tool(head["name"]) is None:
+            continue
+        written, seen_to = _group(text, head.start("name"), known)
+        is_all = head.start() <= first
+        if is_all and written and chooses(text[seen_to : seen_to + 200], known):
+            return read_written(text[start:], known), head.start()
+        if not written:
+            break
+        if seen_to < len(text):
+            continue
+        before = text[start : head.start()]
+        if _OR.search(before[-20:]) or len(_fences(text, start, head.start())) % 2:
+            break
+        found = [_lone_call(each, known, is_all=is_all) for each in written]
+        return [draft for each in found for draft in each] if all(found) else [], head.start()
+    return [], start
+
+
+def _lone_call(text: str, known: Known, *, is_all: bool) -> list[Draft]:
+    """Return the call that a text is; a damaged one only where it is sure to be meant."""
+    if drafts := read_clean(text, known):
+        return drafts
+    is_meant = is_all or "\n" in text or text.endswith("]")
+    return _all_known(read_written(text, known)) if is_meant else []
+
+
+def _group(text: str, here: int, known: Known) -> tuple[list[str], int]:
+    """Return the calls that stand back to back, and where they end; 0 if one is not closed."""
+    written: list[str] = []
+    while (call := _NEXT_CALL.match(text, here)) and known.tool(call["name"]) is not None:
+        end = construct_end(text, call.end())
+        if end is None or len(written) > MAX_CALLS:
+            return [], 0
+        written.append(text[call.start("name") : end])
+        between = _BETWEEN.match(text, end)
+        assert between is not None
+        here = between.end()
+    return written, here
+
+
+def _list_of_calls(text: str, known: Known) -> list[Draft]:
+    """Return the calls of a list, ``[search("a"), get_time()]``, or of JSON in backticks."""
     stripped = text.strip().strip("`").strip()
-    if stripped.startswith("[") and stripped.endswith("]") and known.tools is not None:
-        return _all_known(read_written(stripped, known))
-    if _PAPER.fullmatch(stripped) and known.tools is not None:
-        return _all_known(read_written(stripped, known))
-    for line in text.strip().split("\n")[:_TRIES]:
-        for each in line.split(" || "):
-            if not each.strip("` "):
-                continue
-            if each.lstrip().startswith(("{", "[")):
-                return []
-            found = read_clean(each, known)
-            if not found:
-                return []
-            drafts += found
-    return drafts
+    if stripped.startswith("{") and text.lstrip().startswith("`"):
+        return read_clean(stripped, known)
+    is_list = stripped.startswith("[") and stripped.endswith("]")
+    return _all_known(read_written(stripped, known)) if is_list else []
 
 
 def _all_known(drafts: list[Draft]) -> list[Draft]:
@@ -220,13 +261,13 @@ def midline_step(
 ) -> Resort | None:
     """Return the step whose labels stand in mid-line, outside of quotes."""
     tries = 0
-    fenced = _fenced_spans(text, start, end)
+    fences = _fences(text, start, end)
     for found in _MIDLINE.finditer(text, start, end):
         if tries >= _MOST_READINGS:
             return None
         if not _is_known(found["name"], known) or _is_quoted(text, found.start()):
             continue
-        if any(opening <= found.start() < closing for opening, closing in fenced):
+        if bisect(fences, found.start()) % 2:
             continue
         tries += 1
         course = read_part(text[found.start() : end], known, finder, step, midline=True)
@@ -240,11 +281,9 @@ def midline_step(
     return None
 
 
-def _fenced_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return from where to where code fences go; one that never closes goes to the end."""
-    marks = [each.start() for each in _FENCE_LINE.finditer(text, start, end)][:400]
-    marks += [end] if len(marks) % 2 else []
-    return list(zip(marks[::2], marks[1::2], strict=True))
+def _fences(text: str, start: int, end: int) -> list[int]:
+    """Return where code fences open and close; behind an odd number of them all is code."""
+    return [each.start() for each in _FENCE_LINE.finditer(text, start, end)]
 
 
 def _is_known(name: str, known: Known) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from reactext.grammar import read_value
@@ -25,8 +26,10 @@ def loaded(text: str) -> tuple[Any, Mended | None]:
     except ValueError:
         pass
     if _ESCAPED_JSON.match(text):
-        text = decoded(text)
-    mended = mend(text)
+        mended = mend(decoded(text))
+        mended = replace(mended, repairs=("escaped JSON", *mended.repairs))
+    else:
+        mended = mend(text)
     if mended.cut_in_string:
         raise UnmendableError("the text breaks off within a value")
     return read_value(mended.text), mended

@@ -32,11 +32,27 @@ _STRING_OR_EDGE = re.compile(
 )
 
 
+_STRING_OR_WORD = re.compile(
+    r"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|(?P<word>[^\W\d]\w*)[ \w.\-]*(?P<after>[=:(]?)"
+)
+_JSON_WORDS = ("true", "false", "null")
+_PYTHON_WORDS = ("True", "False", "None")
+
+
+def _tolerated(word: str | None, after: str) -> str | None:
+    """Say what is tolerated in a word that stands in no string; None if it is as it should be."""
+    if word is None or word in _JSON_WORDS or after in ("=", "("):
+        return None
+    if after == ":":
+        return "key without quotes"
+    return "literal of Python" if word in _PYTHON_WORDS else "text without quotes"
+
+
 MAX_VALUES = 10_000
 """So many values may stand in one call that is not plain JSON."""
 
 
-def _packed(text: str) -> str:
+def _packed(text: str, repairs: dict[str, None]) -> str:
     """Leave out the blanks between the parts; within bare words, all become one blank."""
     spaced = _STRING_OR_BLANKS.sub(lambda found: found[1] or " ", text.strip())
     values = 0
@@ -44,6 +60,8 @@ def _packed(text: str) -> str:
     def packed(found: re.Match[str]) -> str:
         nonlocal values
         values += found[4] == ","
+        if found[3]:
+            repairs["doubled comma"] = None
         return found[1] or found[2] or (found[3] and ",") or found[4]
 
     result = _STRING_OR_EDGE.sub(packed, spaced)
@@ -87,7 +105,11 @@ class _Mender:
         if self.stack:
             self._repaired("missing closer")
             self.written += reversed(self.stack)
-        return Mended(_packed("".join(self.written)), tuple(self.repairs), self.cut_in_string)
+        text = _packed("".join(self.written), self.repairs)
+        for word in _STRING_OR_WORD.finditer(text):
+            if (named := _tolerated(word["word"], word["after"])) is not None:
+                self._repaired(named)
+        return Mended(text, tuple(self.repairs), self.cut_in_string)
 
     def _repaired(self, name: str) -> None:
         self.repairs[name] = None
@@ -208,6 +230,8 @@ class _Mender:
         end, after = self._triple_end(start, opening) if is_triple else self._end(start, character)
         body = self.text[start:end]
         value = body if "r" in prefix else decoded(body)
+        if value == body and "\\" in body and "r" not in prefix:
+            self._repaired("single backslashes")
         if "f" in prefix and "{" in value:
             raise UnmendableError(
                 "an f-string with variables is an argument; write the text itself"

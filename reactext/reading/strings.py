@@ -96,8 +96,22 @@ _SIMPLE = {
     "`": "`", "\n": "", "0": "\0",
 }  # fmt: skip
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.|\n)", re.DOTALL)
-# C:\Users, \\server\share: one backslash in such a text shows that none is an escape.
-_WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:\\|\\\\[\w.$-]+\\)[^\\/:*?\"<>|\r\n]")
+# C:\Users: what is no escape shows that none is one, after a drive or a server.
+_ROOT = r"(?:[A-Za-z]:\\|\\\\[\w.$-]+\\)"
+_WINDOWS_PATH = re.compile(rf"{_ROOT}[^\\/:*?\"<>|\r\n]")
+_NO_ESCAPE = re.compile(r"(?<!\\)\\(?![\\\"'/bfnrtu0]|\Z)|\\u(?![0-9a-fA-F]{4})")
+# C:\new\table.txt could be JSON too, but for people it is a path: with the ending of a file, or
+# with what is otherwise a tab, a backspace or the like. "e:\n" and "\\d\b" are none.
+_PART = r"[\w$()~ .+\-]"
+_PATH = (
+    rf"(?:[A-Za-z]:|\\\\[\w.$-]{{2,}}\\{_PART}{{2,}})"
+    rf"(?:\\{_PART}{{2,60}}){{0,30}}"
+    rf"(?:\\[bfrt]{_PART}+(?:\\{_PART}{{1,60}}){{0,30}}\\?|\\{_PART}{{2,60}}\.\w{{1,5}})"
+)
+_SURE_PATH = re.compile(rf"{_PATH}\Z")
+PATH_INSIDE = re.compile(rf"(?P<quote>[\"']){_PATH}(?P=quote)")
+"""A quoted path whose backslashes happen to be escapes of JSON."""
+
 _DOUBLED = re.compile(r"\\\\")
 
 
@@ -108,7 +122,8 @@ def decoded(body: str) -> str:
     """
     if "\\" not in body:
         return body
-    if _WINDOWS_PATH.match(body) and not _DOUBLED.search(body, 1):
+    is_path = _WINDOWS_PATH.match(body) and not _DOUBLED.search(body, 1)
+    if is_path and (_NO_ESCAPE.search(body) or _SURE_PATH.match(body)):
         return body
     text = _ESCAPE.sub(_meant, body)
     if any("\ud800" <= each <= "\udfff" for each in text):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
+
+from reactext.reading.strings import PATH_INSIDE
 
 
 class Bare(str):
@@ -83,13 +86,18 @@ def strict_json(text: str) -> Any:
 
     A text in which a Windows path has single backslashes is refused, as they are no escapes.
     """
-    if "\\" in text and _PATH_INSIDE.search(text):
+    if "\\" in text and PATH_INSIDE.search(text):
         raise ValueError("a path with single backslashes")
     try:
-        value = json.loads(text, strict=False, parse_constant=_refused)
+        value = json.loads(text, strict=False, parse_constant=_refused, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     return whole_characters(value) if "\\u" in text else value
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    return _refused(written) if math.isinf(number) else number
 
 
 def _refused(constant: str) -> Any:
@@ -107,6 +115,3 @@ def whole_characters(value: Any) -> Any:
     if isinstance(value, dict):
         return {whole_characters(key): whole_characters(each) for key, each in value.items()}
     return value
-
-
-_PATH_INSIDE = re.compile(r"[\"'](?:[A-Za-z]:\\[^\\/\"]|\\\\[\w.$-]+\\[^\\\"])")

@@ -166,7 +166,7 @@ def test_of_a_cut_text_only_what_was_complete_is_run(text: str) -> None:
         if not text.rstrip().endswith(("```", ">")):  # a fence or a tag that the end completes
             # a call at the very end was complete, though it could have been one of a choice
             assert sound[: len(complete)] == [each for each in complete if each.problem is None]
-            assert len(sound) <= len(complete) + text.rstrip("`*\" \n").endswith(")")
+            assert len(sound) <= len(complete) + text.rstrip('`*" \n').endswith(")")
 
 
 # -- what we write, we read ------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_of_a_cut_text_only_what_was_complete_is_run(text: str) -> None:
 names = st.sampled_from(["city", "unit", "query", "to", "x_1", "größe", "城市"])
 texts = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=40
-)
+) | st.sampled_from(["e:\n", "\\d\b", "\\\\d", "C:\\new\\x.txt", "Q:\nWhy?\nA:\nSo.", "\\", '\\"'])
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**12), 10**12) | texts
     | st.floats(allow_nan=False, allow_infinity=False),
