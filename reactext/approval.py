@@ -9,20 +9,23 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from reactext.arguments import ArgumentError, validate
 from reactext.canonical import call_text
 from reactext.errors import SetupError
+from reactext.given import Such, checked
 from reactext.hooks import Hook, Moment, Proceed
 from reactext.models import Action, Observation
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Approved:
     """Run the action as the model wrote it."""
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Edited:
     """Run it with other arguments, or another tool; they are validated like the model's own."""
@@ -31,6 +34,7 @@ class Edited:
     tool: str | None = None
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """Do not run it; the model reads the message."""
@@ -38,6 +42,7 @@ class Rejected:
     message: str = ""
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Answered:
     """Do not run it; the model reads this text as its result."""
@@ -47,12 +52,16 @@ class Answered:
 
 Decision = Approved | Edited | Rejected | Answered
 Ask = Callable[[Action, Moment], Decision | bool]
-Approve = Ask | Mapping[str, bool | Ask]
+Approve = Annotated[
+    Ask | Mapping[str, bool | Ask],
+    Such('a function of an action and a moment, or a mapping such as {"delete_*": True}'),
+]
 """A function that decides on each action, or patterns of tool names (``"delete_*"``): True asks on
 the terminal, False lets it run, a function decides. Names that no pattern fits are run; the first
 pattern that fits counts."""
 
 
+@checked
 class Approval(Hook):
     """Asks before an action is run; the other actions of its turn go on meanwhile.
 
@@ -62,13 +71,6 @@ class Approval(Hook):
     def __init__(self, approve: Approve) -> None:
         if callable(approve):
             approve = {"*": approve}
-        if not isinstance(approve, Mapping) or not all(
-            isinstance(each, bool) or callable(each) for each in approve.values()
-        ):
-            raise SetupError(
-                f"approve={approve!r} must be a function of an action and a moment, or a mapping "
-                'such as {"delete_*": True}'
-            )
         self._askers = [(pattern, _asker(each)) for pattern, each in approve.items()]
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:

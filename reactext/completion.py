@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
+from reactext.given import Within, checked, fault, shown
 from reactext.models import Usage, Value
 
 GrammarDialect = Literal["gbnf", "llguidance", "lark", "ebnf"]
 Finish = Literal["stop", "eos", "length"]
+Temperature = Annotated[float, Within(least=0, most=5)]
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Completion:
     """How one text is to be continued.
@@ -24,7 +27,7 @@ class Completion:
     """
 
     max_tokens: int = 1024
-    temperature: float = 0.0
+    temperature: Temperature = 0.0
     top_p: float | None = None
     seed: int | None = None
     repeat_penalty: float = 1.0
@@ -53,6 +56,8 @@ class Piece(str):
         usage: Usage | None = None,
         finish: Finish | None = None,
     ) -> Piece:
+        if not isinstance(text, str):
+            raise SetupError(f"text={shown(text)} must be a text")
         piece = super().__new__(cls, text)
         piece.channel = channel
         piece.usage = usage
@@ -132,9 +137,10 @@ class CallableModel:
         yield from until_stop([reply] if isinstance(reply, str) else reply, stop)
 
 
-Reply = str | Sequence[str] | BaseException
+Reply = str | BaseException | Iterable[str | BaseException]
 
 
+@checked
 class ScriptedModel:
     """A test double that gives the replies it was made with, one a call.
 
@@ -145,6 +151,9 @@ class ScriptedModel:
 
     def __init__(self, replies: Iterable[Any], *, card: ModelCard | None = None) -> None:
         self._replies = list(replies)
+        for number, reply in enumerate(self._replies):
+            if problem := fault(f"replies[{number}]", reply, Reply):
+                raise SetupError(problem)
         self._card = card or ModelCard(name="scripted")
         self.prompts: list[str] = []
         self.options: list[Completion] = []
@@ -232,21 +241,31 @@ def _overlap(text: str, stop: str) -> int:
     return 0
 
 
-def as_model(model: Any) -> CompletionModel:
-    """Return what can complete: the model itself, or a function wrapped; else `SetupError`."""
+ByName = Callable[[str], CompletionModel]
+
+
+def as_model(model: Any, *, by_name: ByName | None = None) -> CompletionModel:
+    """Return what can complete: the model itself, a function wrapped, or the one of this name.
+
+    Raises SetupError for anything else.
+    """
+    if isinstance(model, str) and model.strip() and by_name is not None:
+        return by_name(model)
+    if isinstance(model, type):
+        raise SetupError(f"{model.__name__} is a class; give a model made of it")
     if callable(getattr(model, "complete", None)):
         return model  # type: ignore[no-any-return]
     if callable(model):
         return CallableModel(model)
     raise SetupError(
-        f"{model!r} is not a model; give an object with a complete() method, a function from text "
-        'to text, or a name such as "ollama:qwen2.5:7b"'
+        f"{shown(model)} is not a model; give an object with a complete() method, or a function "
+        'from text to text; reactext.model("ollama:qwen2.5:7b") returns one by its name'
     )
 
 
-def as_models(model: Any) -> tuple[CompletionModel, ...]:
+def as_models(model: Any, *, by_name: ByName) -> tuple[CompletionModel, ...]:
     """Return the models to be used in turn: one, or a list of them; else `SetupError`."""
     given = model if isinstance(model, list | tuple) else [model]
     if not given:
         raise SetupError("model=[] is no model; give at least one")
-    return tuple(as_model(each) for each in given)
+    return tuple(as_model(each, by_name=by_name) for each in given)

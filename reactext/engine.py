@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Generator, Iterable, Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from typing import Annotated, Any
 
 from reactext.approval import Approval, Approve
 from reactext.asynchronous import AsyncRun
+from reactext.backends import model as named
 from reactext.budget import result_within, results_within
 from reactext.cancellation import Cancellation
-from reactext.completion import as_models
+from reactext.completion import Temperature, as_models
 from reactext.context import ExecutionContext
-from reactext.errors import CompletionError, SetupError
+from reactext.errors import CompletionError
 from reactext.generation import force_answer, take_turn
+from reactext.given import (
+    Characters,
+    Count,
+    Limit,
+    Natural,
+    Seconds,
+    Such,
+    Text,
+    checked,
+)
+from reactext.grammar import check_calls
 from reactext.guards import Limits, OnLimit, RepeatGuard, ReturnDirect, SetAside
 from reactext.hooks import AnswerNow, Event, FinishRun, Hook
 from reactext.logs import RunLog
@@ -25,9 +37,9 @@ from reactext.read_more import ReadMore
 from reactext.reading.settling import CUT
 from reactext.run import Run
 from reactext.runner import ActionRunner
-from reactext.settings import Constrain, Options, Setup
+from reactext.settings import Constrain, Options, Setup, StepTokens
 from reactext.state import RunState
-from reactext.tools import Toolbox, is_number
+from reactext.tools import Toolbox, Tools
 
 
 def loop(state: RunState) -> Generator[Event, None, None]:
@@ -98,14 +110,18 @@ def answer_now(state: RunState, reason: str) -> Generator[Event, None, None]:
     state.end("forced", answer=digest, reason=f"{reason}; no answer from the model: {problem}")
 
 
+Task = Annotated[str, Such("the question, as a text", lambda task: bool(task.strip()))]
+
+
+@checked
 class Engine:
     """A model, tools and prompts: everything but the task. Immutable, shared freely by threads.
 
     Every run's state is its own. All options are checked here, and a `SetupError` says which is
     wrong. The model is not asked for anything before the first run.
 
-    - ``model``: what has a ``complete`` method, a function from text to text, or a list of such:
-      the next one is used when one's server fails
+    - ``model``: what has a ``complete`` method, a function from text to text, a name such as
+      "ollama:qwen2.5:7b", or a list of such: the next one is used when one's server fails
     - ``tools``: a `Toolbox`, or a list of tools and plain functions
     - ``max_steps``, ``max_seconds``, ``max_tokens``, ``max_tool_calls``: the limits of a run,
       looked at before each step; then the model is asked for its answer (``on_limit="answer"``),
@@ -129,34 +145,38 @@ class Engine:
     def __init__(
         self,
         model: Any,
-        tools: Toolbox | Iterable[Any] = (),
+        tools: Toolbox | Tools = (),
         *,
-        max_steps: int = 10,
-        max_seconds: float | None = None,
-        max_tokens: int | None = None,
-        max_tool_calls: int | None = None,
+        max_steps: Count = 10,
+        max_seconds: Seconds | None = None,
+        max_tokens: Count | None = None,
+        max_tool_calls: Count | None = None,
         on_limit: OnLimit = "answer",
-        language: str = "auto",
+        language: Text = "auto",
         prompts: Source = None,
         protocol: Protocol | None = None,
-        frame: str | None = None,
+        frame: Text | None = None,
         constrain: Constrain = "auto",
-        step_tokens: int = 1024,
-        temperature: float = 0.0,
+        step_tokens: StepTokens = 1024,
+        temperature: Temperature = 0.0,
         seed: int | None = None,
-        max_corrections: int = 2,
-        max_retries: int = 1,
-        tool_timeout: float | None = 30.0,
-        max_parallel: int = 8,
-        max_observation_chars: int | None = 4000,
+        max_corrections: Natural = 2,
+        max_retries: Natural = 1,
+        tool_timeout: Limit | None = 30.0,
+        max_parallel: Count = 8,
+        max_observation_chars: Characters | None = 4000,
         eager: bool = False,
         approve: Approve | None = None,
         debug: bool = False,
         hooks: Sequence[Hook] = (),
     ) -> None:
         toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+        protocol = protocol or Protocol()
+        check_calls(protocol.calls)
+        own_prompts = Prompts(prompts, protocol=protocol)
+        own_prompts.try_out(toolbox, language=language, frame=frame)
         self._setup = Setup(
-            models=as_models(model),
+            models=as_models(model, by_name=named),
             toolbox=toolbox,
             runner=ActionRunner(
                 toolbox,
@@ -164,8 +184,8 @@ class Engine:
                 max_parallel=max_parallel,
                 debug=debug,
             ),
-            prompts=Prompts(prompts, protocol=protocol),
-            protocol=protocol or Protocol(),
+            prompts=own_prompts,
+            protocol=protocol,
             hooks=(
                 RunLog(),
                 *hooks,
@@ -198,11 +218,11 @@ class Engine:
 
     def run(
         self,
-        task: str,
+        task: Task,
         *,
         deps: Any = None,
         run_id: str | None = None,
-        deadline: float | None = None,
+        deadline: Seconds | None = None,
         cancellation: Cancellation | None = None,
     ) -> ExecutionContext:
         """Work on a task to its end and return what was done.
@@ -216,25 +236,22 @@ class Engine:
             task, deps=deps, run_id=run_id, deadline=deadline, cancellation=cancellation
         ).finish()
 
+    @checked
     def stream(
         self,
-        task: str,
+        task: Task,
         *,
         deps: Any = None,
         run_id: str | None = None,
-        deadline: float | None = None,
+        deadline: Seconds | None = None,
         cancellation: Cancellation | None = None,
     ) -> Run:
         """Return the run of a task, to be iterated for its events; see `run` for the options."""
-        if not isinstance(task, str) or not task.strip():
-            raise SetupError(f"the task is {task!r}; give the question as a text")
-        if deadline is not None and not is_number(deadline, above=0):
-            raise SetupError(f"deadline={deadline!r} must be seconds above 0, or None")
         context = ExecutionContext(run_id=run_id or uuid.uuid4().hex, task=plain(task))
         state = RunState(self._setup, context, cancellation or Cancellation(), deps)
         return Run(state, loop(state), deadline)
 
-    async def arun(self, task: str, **options: Any) -> ExecutionContext:
+    async def arun(self, task: Task, **options: Any) -> ExecutionContext:
         """Do as `run`, without blocking the event loop.
 
         When its task is cancelled the run ends, and the CancelledError has its ``context``.
@@ -244,11 +261,12 @@ class Engine:
                 pass
             return run.context
 
-    def astream(self, task: str, **options: Any) -> AsyncRun:
+    def astream(self, task: Task, **options: Any) -> AsyncRun:
         """Return the run of a task, to be iterated with ``async for``; see `run`."""
         return AsyncRun(self.stream(task, **options))
 
-    def render(self, task: str) -> str:
+    @checked
+    def render(self, task: Task) -> str:
         """Return the exact text that the first step of this task would send to the model."""
         state = RunState(self._setup, ExecutionContext(run_id="", task=plain(task)), Cancellation())
         state.meet_model()

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
 
-from reactext.errors import LimitReached, SetupError
+from reactext.errors import LimitReached
+from reactext.given import Count, Seconds, checked
 from reactext.hooks import AnswerNow, FinishRun, Hook, Moment, Proceed
 from reactext.models import Action, Observation
 
 OnLimit = Literal["answer", "error"]
 
 
+@checked
 @dataclass(frozen=True)
 class Limits(Hook):
     """Ends a run that has taken enough steps, seconds, tokens or tool calls.
@@ -23,21 +25,11 @@ class Limits(Hook):
     looked at before work is begun; what runs is let finish.
     """
 
-    max_steps: int = 10
-    max_seconds: float | None = None
-    max_tokens: int | None = None
-    max_tool_calls: int | None = None
+    max_steps: Count = 10
+    max_seconds: Seconds | None = None
+    max_tokens: Count | None = None
+    max_tool_calls: Count | None = None
     on_limit: OnLimit = "answer"
-
-    def __post_init__(self) -> None:
-        for name in ("max_steps", "max_seconds", "max_tokens", "max_tool_calls"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not value > 0):
-                raise SetupError(f"{name}={value!r} must be greater than zero")
-        if not isinstance(self.max_steps, int):
-            raise SetupError(f"max_steps={self.max_steps!r} must be a whole number")
-        if self.on_limit not in ("answer", "error"):
-            raise SetupError(f'on_limit={self.on_limit!r} must be "answer" or "error"')
 
     def before_step(self, moment: Moment) -> None:
         """Raise `AnswerNow` or `LimitReached` when a limit is reached."""

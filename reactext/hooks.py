@@ -17,6 +17,7 @@ from reactext.cancellation import Cancellation
 from reactext.completion import ModelCard
 from reactext.context import ExecutionContext, Finished
 from reactext.errors import SetupError
+from reactext.given import checked
 from reactext.models import Action, Correction, Observation, Step, TextDelta, Turn
 from reactext.tools import Toolbox
 
@@ -25,6 +26,7 @@ Proceed = Callable[[Action], Observation]
 Given = TypeVar("Given")
 
 
+@checked
 class AnswerNow(Exception):  # noqa: N818 (not an error: it steers the run)
     """Raised by a hook: no more tools, ask the model for its answer from what is known.
 
@@ -36,6 +38,7 @@ class AnswerNow(Exception):  # noqa: N818 (not an error: it steers the run)
         self.reason = reason
 
 
+@checked
 class FinishRun(Exception):  # noqa: N818 (not an error: it steers the run)
     """Raised by a hook: the run is over and this is its answer, without asking the model."""
 

@@ -5,15 +5,49 @@ All are frozen, and JSON and back is lossless. Work on them is done by functions
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from reactext.errors import SetupError
+from reactext.given import fault, shown, unknown
 
 
 class Value(BaseModel):
     """A frozen value; equal when its parts are, and JSON and back gives the same."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+    if not TYPE_CHECKING:  # a type checker is to see the fields
+
+        def __init__(self, **given: Any) -> None:
+            """Raise SetupError for what does not fit, in one line."""
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                raise _first_fault(type(self), error) from None
+
+        # so that pydantic reads JSON past this, as fast as ever
+        __init__.__pydantic_base_init__ = True
+
+
+def _first_fault(made: type[Value], error: ValidationError) -> SetupError:
+    first = error.errors()[0]
+    inner = first.get("ctx", {}).get("error")
+    if isinstance(inner, SetupError):
+        return inner
+    path = [str(each) for each in first["loc"]]
+    if first["type"] == "extra_forbidden" and len(path) == 1:
+        return SetupError(unknown(made.__name__, "field", path[0], made.model_fields))
+    if first["type"] == "missing":
+        return SetupError(f"{made.__name__} needs {'.'.join(path)}")
+    field = made.model_fields.get(path[0])
+    if field is not None and len(path) == 1:
+        told = fault(path[0], first["input"], field.annotation)
+        if told:
+            return SetupError(f"{made.__name__}: {told}")
+    value = shown(first["input"])
+    return SetupError(f"{made.__name__}: {'.'.join(path)}={value}: {first['msg'].lower()}")
 
 
 class Action(Value):

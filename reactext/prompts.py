@@ -6,16 +6,24 @@ nothing but say them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateError, TemplateNotFound
+from jinja2 import (
+    FunctionLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateNotFound,
+    meta,
+)
 from jinja2.sandbox import SandboxedEnvironment
 
 from reactext import _resources
 from reactext.context import ExecutionContext
 from reactext.errors import SetupError
+from reactext.given import checked, unknown
 from reactext.protocol import Protocol
 from reactext.quoting import inert
 from reactext.tools import Tool, Toolbox, signature_text
@@ -25,18 +33,19 @@ Source = str | Path | Mapping[str, str] | None
 """A directory of templates, a mapping of template names to texts, or the text of the prompt."""
 
 
+@checked
 class Prompts:
     """The templates of one engine, compiled once.
 
     ``source`` is where the user's templates are: a directory (its files stand before ours of the
     same name), a mapping such as ``{"react": "…", "frames/chatml": "…"}``, or the text of the
-    ``react`` template. Raises `SetupError` for a template that is not valid or a directory that
-    is not there.
+    ``react`` template. Raises `SetupError` for a template that is not valid, one that nothing
+    uses, or a directory that is not there.
     """
 
     def __init__(self, source: Source = None, *, protocol: Protocol | None = None) -> None:
         self.protocol = protocol or Protocol()
-        self._own = _reader(source)
+        self._own = _texts(source)
         self._environment = SandboxedEnvironment(
             loader=FunctionLoader(self._load),
             undefined=StrictUndefined,
@@ -48,6 +57,36 @@ class Prompts:
         self._names = {
             name: self.protocol.label(name) for name in type(self.protocol.labels).model_fields
         }
+        self._check_own()
+
+    def try_out(self, toolbox: Toolbox, *, language: str, frame: str | None) -> None:
+        """Render each template that the caller's options lead to; raises `SetupError`."""
+        if not self._own and language == "auto" and frame is None:
+            return
+        frames = {frame or "plain", *(_under("frames/", self._own))}
+        for each in ["en", "zh"] if language == "auto" else [language]:
+            for wrapped in frames:
+                self.head("task", toolbox, language=each, frame=wrapped, parallel=True)
+            self.force(each)
+            self.digest(ExecutionContext(run_id="", task=""), each)
+            self.correction("problem", "remedy", each)
+
+    def _check_own(self) -> None:
+        """Compile the user's templates, and make sure that each is one that is used."""
+        included: set[str | None] = set()
+        for name, text in self._own.items():
+            self._template(name)
+            included |= set(meta.find_referenced_templates(self._environment.parse(text)))
+        if None in included:  # a name that is known only when it is rendered
+            return
+        known = {name.partition(".")[0] for name in _names()}
+        for name in self._own:
+            if not (
+                name.partition(".")[0] in known
+                or name.startswith("frames/")
+                or not included.isdisjoint({name, f"{name}.jinja"})
+            ):
+                raise SetupError(unknown("prompts", "template", name, sorted(_names())))
 
     def head(
         self, task: str, toolbox: Toolbox, *, language: str, frame: str, parallel: bool
@@ -94,24 +133,21 @@ class Prompts:
     def _in_language(self, name: str, language: str) -> Template:
         """Return the template in this language; a user's own ``react`` stands before our others."""
         translated = name if language == "en" else f"{name}.{language}"
-        for candidate, load in ((translated, self._own), (name, self._own), (translated, _ours)):
+        own = self._own.get
+        for candidate, load in ((translated, own), (name, own), (translated, _ours)):
             if load(candidate) is not None:
                 return self._template(candidate)
         if name != "react":
             return self._template(name)
         raise SetupError(
-            f"there is no template react.{language}.jinja for language={language!r}; write one, "
+            f"there is no template {f'react.{language}.jinja'!r} for the language; write one, "
             'or use language="en" or "zh"'
         )
 
     def _frame(self, frame: str) -> Template:
         if self._load(f"frames/{frame}") is None:
-            known = ", ".join(
-                path.removeprefix("frames/").removesuffix(".jinja")
-                for path in _resources.listing("prompts", ".jinja")
-                if path.startswith("frames/")
-            )
-            raise SetupError(f"there is no frame {frame!r}; the frames are {known}")
+            known = _under("frames/", [*_names(), *self._own])
+            raise SetupError(unknown("prompts", "frame", frame, known))
         return self._template(f"frames/{frame}")
 
     def _template(self, name: str) -> Template:
@@ -129,8 +165,7 @@ class Prompts:
 
     def _load(self, name: str) -> str | None:
         bare = name.removesuffix(".jinja")
-        own = self._own(bare)
-        return _ours(bare) if own is None else own
+        return self._own.get(bare) or _ours(bare)
 
 
 def _ours(name: str) -> str | None:
@@ -148,28 +183,36 @@ def _shown(each: Tool) -> dict[str, str]:
     }
 
 
-def _reader(source: Source) -> Callable[[str], str | None]:
-    """Return what finds the user's text of a template, by its name without the ending."""
+def _names() -> list[str]:
+    """The names of our own templates."""
+    return [path.removesuffix(".jinja") for path in _resources.listing("prompts", ".jinja")]
+
+
+def _under(folder: str, names: Iterable[str]) -> list[str]:
+    return [name.removeprefix(folder) for name in names if name.startswith(folder)]
+
+
+def _texts(source: Source) -> dict[str, str]:
+    """Return the user's templates by their names without the ending."""
     if source is None:
-        return lambda _: None
+        return {}
     if isinstance(source, Mapping):
-        texts = {name.removesuffix(".jinja"): text for name, text in source.items()}
-        return texts.get
+        return {name.removesuffix(".jinja"): text for name, text in source.items()}
     if isinstance(source, str) and ("{{" in source or "{%" in source or "\n" in source):
-        return {"react": source}.get
+        return {"react": source}
     directory = Path(source)
     if not directory.is_dir():
         raise SetupError(
             f"prompts={str(source)!r} is neither a directory nor the text of a template; a text "
             "holds {{ … }} or {% … %}"
         )
-    return lambda name: _file(directory, name)
+    files = sorted(directory.rglob("*.jinja"))
+    if not files:
+        raise SetupError(f"there is no template in prompts={str(source)!r}, such as react.jinja")
+    return {path.relative_to(directory).with_suffix("").as_posix(): _text(path) for path in files}
 
 
-def _file(directory: Path, name: str) -> str | None:
-    path = directory.joinpath(*name.split("/")).with_name(name.split("/")[-1] + ".jinja")
-    if ".." in name.split("/") or not path.is_file():
-        return None
+def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:

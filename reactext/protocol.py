@@ -144,6 +144,13 @@ def _check_syntax(protocol: Protocol) -> None:
         for name in names:
             if f"{{{name}}}" not in template:
                 raise SetupError(f"calls.{field} is {template!r}; it must hold {{{name}}}")
+        try:
+            template.format(tool="", arguments="", name="", value="")
+        except (LookupError, ValueError) as error:
+            raise SetupError(
+                f"calls.{field} is {template!r}, which str.format cannot fill ({error}); write "
+                f"{' and '.join(f'{{{name}}}' for name in names)}, and other braces twice"
+            ) from error
     if not calls.separator.strip():
         raise SetupError(f"calls.separator is {calls.separator!r}; it must not be blank")
 

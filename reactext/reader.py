@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
+from reactext.given import Natural, checked
 from reactext.grammar import check_calls
 from reactext.models import Action, TextDelta, Turn
 from reactext.protocol import Protocol
@@ -26,6 +27,7 @@ from reactext.tools import Tool, Toolbox
 Tools = Toolbox | Iterable[Tool | Callable[..., Any]] | None
 
 
+@checked
 def parse(
     text: str, tools: Tools = None, *, cue: str = "", protocol: Protocol | None = None
 ) -> Turn:
@@ -39,6 +41,7 @@ def parse(
     return reader.close()
 
 
+@checked
 class TurnReader:
     """Reads one turn piece by piece; any cutting into pieces gives the same.
 
@@ -53,7 +56,7 @@ class TurnReader:
         *,
         cue: str = "",
         protocol: Protocol | None = None,
-        step: int = 1,
+        step: Natural = 1,
         thinking_open: bool = False,
         witness: Callable[[Envelope], Listener] | None = None,
     ) -> None:

@@ -26,6 +26,7 @@ from reactext.completion import (
 )
 from reactext.differing import difference, nearest
 from reactext.errors import CompletionError, ReplayMismatch, SetupError
+from reactext.given import checked
 from reactext.jsonl import append, line_of, read_objects
 from reactext.models import Value
 from reactext.recorded import (
@@ -44,6 +45,7 @@ from reactext.recorded import (
 )
 
 
+@checked
 class RecordingModel:
     """Answers as the model it is given, and writes down what that answered.
 
@@ -124,6 +126,7 @@ class RecordingModel:
         self._begun = True
 
 
+@checked
 class ReplayModel:
     """Answers what was recorded, piece by piece; needs no server and no model.
 

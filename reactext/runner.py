@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from reactext.cancellation import Cancellation
-from reactext.errors import SetupError
+from reactext.given import Count, Limit, checked
 from reactext.models import Action, Observation
 from reactext.running.calls import CallLimits, Workshop, perform
 from reactext.running.pending import Pending
-from reactext.tools import RunContext, Toolbox, is_count
+from reactext.tools import RunContext, Toolbox
 
 __all__ = ["ActionRunner", "Around", "Pending", "Proceed"]
 
@@ -21,6 +21,7 @@ Around = Callable[[Action, RunContext, Proceed], Observation]
 """What is done around an action; ``proceed`` validates and runs the action that it is given."""
 
 
+@checked
 class ActionRunner:
     """Runs actions with the tools of one engine; shared by all its runs.
 
@@ -32,13 +33,11 @@ class ActionRunner:
         self,
         toolbox: Toolbox,
         *,
-        tool_timeout: float | None = 30.0,
-        max_parallel: int = 8,
+        tool_timeout: Limit | None = 30.0,
+        max_parallel: Count = 8,
         backoff: float = 0.5,
         debug: bool = False,
     ) -> None:
-        if not is_count(max_parallel, 1):
-            raise SetupError(f"max_parallel={max_parallel!r} must be a whole number of at least 1")
         for each in toolbox:
             if each.isolation == "process":
                 from reactext.running.processes import check_importable

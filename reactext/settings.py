@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from reactext.cancellation import Interrupts
-from reactext.completion import CompletionModel
+from reactext.completion import CompletionModel, Temperature
 from reactext.constrain import turn_grammar
-from reactext.errors import SetupError
+from reactext.given import Characters, Count, Natural, Text, Within, checked
 from reactext.hooks import Hook
 from reactext.prompts import Prompts
 from reactext.protocol import Protocol
@@ -18,44 +18,27 @@ from reactext.runner import ActionRunner
 from reactext.tools import Toolbox
 
 Constrain = Literal["auto"] | bool
+StepTokens = Annotated[int, Within(least=16)]
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Options:
     """How an engine works; every count is a number of what its name says, seconds are seconds."""
 
-    language: str = "auto"
-    frame: str | None = None
+    language: Text = "auto"
+    frame: Text | None = None
     constrain: Constrain = "auto"
     parallel: bool = True
     eager: bool = False
-    max_parallel: int = 8
-    max_corrections: int = 2
-    max_retries: int = 1
-    max_calls: int = 4
-    step_tokens: int = 1024
-    max_observation_chars: int | None = 4000
-    temperature: float = 0.0
+    max_parallel: Count = 8
+    max_corrections: Natural = 2
+    max_retries: Natural = 1
+    max_calls: Count = 4
+    step_tokens: StepTokens = 1024
+    max_observation_chars: Characters | None = 4000
+    temperature: Temperature = 0.0
     seed: int | None = None
-
-    def __post_init__(self) -> None:
-        _at_least(1, max_calls=self.max_calls)
-        _at_least(16, step_tokens=self.step_tokens)
-        if self.max_observation_chars is not None:
-            _at_least(100, max_observation_chars=self.max_observation_chars)
-        _at_least(0, max_corrections=self.max_corrections, max_retries=self.max_retries)
-        if not 0 <= self.temperature <= 5:
-            raise SetupError(f"temperature={self.temperature!r} must lie between 0 and 5")
-        if self.constrain not in ("auto", True, False):
-            raise SetupError(f'constrain={self.constrain!r} must be "auto", True or False')
-        if not self.language:
-            raise SetupError('language="" is no language; use "auto", "en" or "zh"')
-
-
-def _at_least(least: int, **given: int) -> None:
-    for name, value in given.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise SetupError(f"{name}={value!r} must be a whole number of at least {least}")
 
 
 @dataclass(frozen=True, slots=True)

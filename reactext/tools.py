@@ -9,10 +9,11 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Annotated, Any, Literal, TypedDict, Unpack, overload
 
 from reactext.canonical import call_text, value_text
 from reactext.errors import SetupError
+from reactext.given import Characters, Count, Limit, Natural, Such, checked, shown, unknown
 from reactext.signatures.docstrings import docstring_of, read_docstring
 from reactext.signatures.parameters import Parameter, RunContext, read_signature
 from reactext.signatures.samples import sample
@@ -59,6 +60,7 @@ class ToolOptions(TypedDict, total=False):
     isolation: Isolation
 
 
+@checked
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
     """A function with the name, the description and the parameters that the model is shown.
@@ -85,13 +87,13 @@ class Tool:
     function: Callable[..., Any]
     example: str | None = None
     example_result: str | None = None
-    timeout: float | None = None
+    timeout: Limit | None = None
     sequential: bool = False
     idempotent: bool = False
     repeatable: bool = False
-    retries: int = 0
-    max_concurrency: int | None = None
-    max_observation_chars: int | None = None
+    retries: Natural = 0
+    max_concurrency: Count | None = None
+    max_observation_chars: Characters | None = None
     return_direct: bool = False
     isolation: Isolation = "thread"
     positional_only: tuple[str, ...] = ()
@@ -133,19 +135,23 @@ def _made(function: Callable[..., Any], options: ToolOptions) -> Tool:
     if isinstance(function, Tool):
         raise SetupError(f"{function.name!r} already is a tool; give its options where it is made")
     if not callable(function):
-        raise SetupError(f"a tool is made of a function, not of {function!r}")
+        raise SetupError(f"a tool is made of a function, not of {shown(function)}")
     given = dict(options)
     name = given.pop("name", None) or getattr(function, "__name__", "")
+    if not isinstance(name, str):
+        raise SetupError(f"name={shown(name)} must be a text")
     if not name or name == "<lambda>":
-        raise SetupError(f"{function!r} has no name that a model could write; use tool(…, name=…)")
+        raise SetupError(
+            f"{shown(function)} has no name that a model could write; use tool(…, name=…)"
+        )
     description, remarks = read_docstring(docstring_of(function))
-    signature = read_signature(function, str(name), remarks)
+    signature = read_signature(function, name, remarks)
     known = ToolOptions.__annotations__.keys()
     for each in given.keys() - known:
-        raise SetupError(f"tool {name!r} has no option {each!r}; there are {', '.join(known)}")
+        raise SetupError(unknown(f"tool {name!r}", "option", each, known))
     return Tool(
-        name=str(name),
-        description=str(given.pop("description", description)),
+        name=name,
+        description=given.pop("description", description),  # type: ignore[arg-type]
         parameters=signature.parameters,
         function=function,
         positional_only=signature.positional_only,
@@ -169,30 +175,10 @@ def _check_options(made: Tool) -> None:
         value = getattr(made, option)
         raise SetupError(f"{option} of tool {made.name!r} is {value!r}; {remedy}")
 
-    if made.timeout is not None and not is_number(made.timeout, above=0):
-        refuse("timeout", "give seconds above 0, or math.inf for no limit")
-    if not is_count(made.retries, 0):
-        refuse("retries", "give 0 or more")
-    if made.max_concurrency is not None and not is_count(made.max_concurrency, 1):
-        refuse("max_concurrency", "give 1 or more, or None for no limit")
-    if made.max_observation_chars is not None and not is_count(made.max_observation_chars, 100):
-        refuse("max_observation_chars", "give 100 or more")
-    if made.isolation not in ("thread", "process"):
-        refuse("isolation", "give 'thread' or 'process'")
     if made.isolation == "process":
         _check_importable(made)
     if made.example is not None and not _is_call(made.example, made.name):
         refuse("example", f"give one call on one line, like {example_call(made, own=False)}")
-
-
-def is_number(value: Any, *, above: float) -> bool:
-    """Whether a value is a number, and greater than this."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > above
-
-
-def is_count(value: Any, least: int) -> bool:
-    """Whether a value is a whole number, and at least this."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _check_importable(made: Tool) -> None:
@@ -246,13 +232,17 @@ def example_call(tool: Tool, *, own: bool = True) -> str:
     )
 
 
+Tools = Annotated[
+    Iterable[Tool | Callable[..., Any]], Such("a list of tools, such as [get_weather]")
+]
+
+
+@checked
 class Toolbox:
     """Tools by name; their order is that of the prompt."""
 
-    def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
+    def __init__(self, tools: Tools = ()) -> None:
         self._tools: dict[str, Tool] = {}
-        if callable(tools) or isinstance(tools, str):
-            raise SetupError(f"a toolbox is made of a list of tools, not of {tools!r} alone")
         for each in tools:
             made = each if isinstance(each, Tool) else tool(each)
             if made.name in self._tools:

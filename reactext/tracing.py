@@ -20,6 +20,7 @@ from urllib.parse import quote
 from reactext._version import __version__
 from reactext.completion import Piece
 from reactext.errors import SetupError
+from reactext.given import checked
 from reactext.hooks import Event, Hook, Moment, Proceed
 from reactext.jsonl import append, line_of
 from reactext.models import Action, Correction, Observation, Step, Turn, Value
@@ -43,6 +44,7 @@ class _Running:
     over: bool = False
 
 
+@checked
 class Trace(Hook):
     """Writes every run of its engine to a file as it happens; shared freely by threads.
 

@@ -147,10 +147,10 @@ def test_a_server_that_fails_in_mid_run(place: Path) -> None:
     ("arguments", "complaint"),
     [
         (["ask"], "Missing argument 'TASK'"),
-        (["ask", " ", "--model", "python:scripts.py:answering"], "the task is ' '"),
+        (["ask", " ", "--model", "python:scripts.py:answering"], "task=' ' must be the question"),
         (["ask", "x", "--model", "nothing:x"], "'nothing:x' names no model"),
         (["ask", "x", "--model", "python:scripts.py"], "add what is meant"),
-        (["ask", "x", "--model", "python:scripts.py:CALL"], "is not a model"),
+        (["ask", "x", "--model", "python:scripts.py:CALL"], "names no model"),
         (["ask", "x", "--model", "python:scripts.py:answering", "--tools", "no.py"], "no file"),
         (["ask", "x", "--max-steps", "0"], "0 is not in the range"),
         (["ask", "x", "--model", "embedded:no.gguf"], "there is no file 'no.gguf'"),

@@ -11,7 +11,7 @@ import requests
 
 from reactext.backends._trouble import CONNECTION_FAULTS, broken, silent
 from reactext.backends._wire import Wire
-from reactext.errors import SetupError
+from reactext.given import Seconds, checked
 
 _AT_ONCE = 65536
 
@@ -19,6 +19,7 @@ _SEND_OFF = 0.05
 """Seconds to wait for the last bytes of a complete reply, for the connection's sake alone."""
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     """How many seconds to wait.
@@ -28,15 +29,10 @@ class Timeouts:
     two pieces of the text; ``ask`` for an answer about the model.
     """
 
-    connect: float = 5.0
-    first: float = 600.0
-    gap: float = 120.0
-    ask: float = 15.0
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            if not getattr(self, name) > 0:
-                raise SetupError(f"the timeout {name}={getattr(self, name)!r} must be above 0")
+    connect: Seconds = 5.0
+    first: Seconds = 600.0
+    gap: Seconds = 120.0
+    ask: Seconds = 15.0
 
 
 class Reply:

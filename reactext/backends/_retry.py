@@ -6,9 +6,11 @@ import time
 from dataclasses import dataclass
 
 from reactext.cancellation import Cancellation
-from reactext.errors import CompletionError, ServerBusy, SetupError
+from reactext.errors import CompletionError, ServerBusy
+from reactext.given import Count, Wait, checked
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Retry:
     """How often and how long to try; no text is ever asked for twice once some of it has come.
@@ -18,14 +20,10 @@ class Retry:
     busy or still loading its model is asked for as long as ``busy_seconds``.
     """
 
-    attempts: int = 3
-    wait: float = 0.25
-    longest_wait: float = 8.0
-    busy_seconds: float = 120.0
-
-    def __post_init__(self) -> None:
-        if self.attempts < 1 or min(self.wait, self.longest_wait, self.busy_seconds) < 0:
-            raise SetupError(f"{self!r} cannot be: attempts begin at 1, seconds at 0")
+    attempts: Count = 3
+    wait: Wait = 0.25
+    longest_wait: Wait = 8.0
+    busy_seconds: Wait = 120.0
 
 
 NEVER = Retry(attempts=1, busy_seconds=0)

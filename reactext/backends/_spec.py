@@ -13,6 +13,7 @@ from reactext.backends.llamacpp import LlamaCppModel
 from reactext.backends.ollama import OllamaModel
 from reactext.backends.openai import OpenAICompletionModel
 from reactext.errors import SetupError
+from reactext.given import checked
 
 VARIABLE = "REACTEXT_MODEL"
 
@@ -27,6 +28,7 @@ _FORMS = (
 _LOOKING = Timeouts(connect=1.0, ask=2.0)
 
 
+@checked
 def model(spec: str | None = None) -> Model:
     """Return the model of this name; nothing of it is loaded or asked yet.
 

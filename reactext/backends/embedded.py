@@ -6,6 +6,7 @@ that only this process knows.
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import weakref
@@ -20,6 +21,7 @@ from reactext.backends._retry import Retry
 from reactext.backends.llamacpp import LlamaCppModel
 from reactext.completion import Completion, ModelCard
 from reactext.errors import SetupError
+from reactext.given import Count, Text, checked
 from reactext.weights import locate
 
 DEFAULT_WINDOW = 8192
@@ -28,6 +30,7 @@ _PROMPT_CACHE = 256
 """Megabytes for the prompts of conversations that lost their slot; llama.cpp would take 8192."""
 
 
+@checked
 class EmbeddedModel:
     """A model of the catalogue, or a GGUF file of yours, run in this process.
 
@@ -40,19 +43,16 @@ class EmbeddedModel:
 
     def __init__(
         self,
-        name_or_path: str = "qwen2.5-coder-0.5b",
+        name_or_path: Text | os.PathLike[str] = "qwen2.5-coder-0.5b",
         *,
-        window: int = DEFAULT_WINDOW,
-        parallel: int = 1,
-        threads: int | None = None,
-        frame: str | None = None,
+        window: Count = DEFAULT_WINDOW,
+        parallel: Count = 1,
+        threads: Count | None = None,
+        frame: Text | None = None,
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,
     ) -> None:
-        for option, value in (("window", window), ("parallel", parallel), ("threads", threads)):
-            if value is not None and value < 1:
-                raise SetupError(f"{option}={value} must be 1 or more")
-        self.name = name_or_path
+        self.name = os.fspath(name_or_path)
         self._window = window
         self._parallel = parallel
         self._threads = threads

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from reactext.backends._completing import completing
 from reactext.backends._events import Event, bursts, text_of, unfinished
@@ -20,6 +20,7 @@ from reactext.backends._slots import Slots
 from reactext.backends._usage import count, of_timings
 from reactext.completion import Completion, Finish, ModelCard, Piece
 from reactext.errors import ServerFault
+from reactext.given import Text, Within, checked
 from reactext.models import Usage
 
 KEY_VARIABLE = "LLAMA_API_KEY"
@@ -30,6 +31,7 @@ _AMID = "\nOb"
 _FIELDS = ["content", "stop", "stop_type", "timings", "truncated"]
 
 
+@checked
 class LlamaCppModel:
     """The model that a llama.cpp server serves.
 
@@ -43,9 +45,9 @@ class LlamaCppModel:
         self,
         url: str = "http://127.0.0.1:8080",
         *,
-        frame: str | None = None,
+        frame: Text | None = None,
         api_key: str | None = None,
-        slots: int = 0,
+        slots: Annotated[int, Within(least=0, most=4096)] = 0,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,

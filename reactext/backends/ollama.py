@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from reactext.backends._completing import completing
 from reactext.backends._events import bursts, text_of, unfinished
@@ -17,12 +17,17 @@ from reactext.backends._reply import Reply, Timeouts
 from reactext.backends._retry import Retry
 from reactext.backends._usage import of_ollama
 from reactext.completion import Completion, Finish, ModelCard, Piece
-from reactext.errors import ModelMissing, SetupError
+from reactext.errors import ModelMissing
+from reactext.given import Count, Such, Text, checked
 from reactext.models import Usage
 
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
 
 
+Named = Annotated[str, Such('a name, such as "qwen2.5:7b"', lambda name: bool(name.strip()))]
+
+
+@checked
 class OllamaModel:
     """A model that an Ollama server has.
 
@@ -36,20 +41,16 @@ class OllamaModel:
 
     def __init__(
         self,
-        name: str,
+        name: Named,
         host: str | None = None,
         *,
-        num_ctx: int | None = None,
+        num_ctx: Count | None = None,
         keep_alive: float | str | None = None,
-        frame: str | None = None,
+        frame: Text | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,
     ) -> None:
-        if not name:
-            raise SetupError('an Ollama model needs a name, such as "qwen2.5:7b"')
-        if num_ctx is not None and num_ctx < 1:
-            raise SetupError(f"num_ctx={num_ctx} is no window; give a number of tokens")
         self.name = name
         self._origin = Origin(
             ollama_url(host),

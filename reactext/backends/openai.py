@@ -24,6 +24,7 @@ from reactext.backends._retry import Retry
 from reactext.backends._usage import of_openai, of_timings
 from reactext.completion import Completion, Finish, ModelCard, Piece
 from reactext.errors import CompletionError, ServerFault, StreamCut
+from reactext.given import Count, Text, checked
 from reactext.models import Usage
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -34,6 +35,7 @@ _AFTER_THE_END = 0.5
 """Seconds to wait for the counts that may follow the end of the text."""
 
 
+@checked
 class OpenAICompletionModel:
     """A model behind an address that ends in ``/v1``.
 
@@ -45,13 +47,13 @@ class OpenAICompletionModel:
 
     def __init__(
         self,
-        url: str,
+        url: Text,
         name: str | None = None,
         *,
         api_key: str | None = None,
         kind: Kind | None = None,
-        window: int | None = None,
-        frame: str | None = None,
+        window: Count | None = None,
+        frame: Text | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,

@@ -12,7 +12,7 @@ from typing import Any
 from reactext.arguments import ArgumentError, call_arguments, validate
 from reactext.cancellation import Cancellation
 from reactext.canonical import call_text
-from reactext.errors import SetupError
+from reactext.given import Limit, checked
 from reactext.models import Action, Observation, ObservationStatus
 from reactext.running.attempts import NOT_RUN, Progress, attempted
 from reactext.running.gate import Gate, Place
@@ -23,7 +23,6 @@ from reactext.tools import (
     Tool,
     Toolbox,
     example_call,
-    is_number,
     unknown_tool_text,
 )
 
@@ -34,6 +33,7 @@ LONGEST_DELAY = 30.0
 """A tool that asks for more seconds than these until its next attempt is not tried again."""
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class CallLimits:
     """What holds for every call of an engine, where its tool says nothing else.
@@ -42,13 +42,9 @@ class CallLimits:
     attempt, more before a third. With ``debug`` the model is shown tracebacks.
     """
 
-    tool_timeout: float | None = 30.0
+    tool_timeout: Limit | None = 30.0
     backoff: float = 0.5
     debug: bool = False
-
-    def __post_init__(self) -> None:
-        if self.tool_timeout is not None and not is_number(self.tool_timeout, above=0):
-            raise SetupError(f"tool_timeout={self.tool_timeout!r} must be seconds above 0, or None")
 
 
 @dataclass(frozen=True, slots=True)

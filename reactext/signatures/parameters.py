@@ -16,9 +16,11 @@ from pydantic.fields import FieldInfo
 
 from reactext.cancellation import Cancellation
 from reactext.errors import SetupError
+from reactext.given import Natural, checked
 from reactext.signatures.schema import json_schema, type_text
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """What a tool may know of the run it serves; filled in by the engine, hidden from the model.
@@ -27,7 +29,7 @@ class RunContext:
     """
 
     run_id: str = ""
-    step: int = 0
+    step: Natural = 0
     cancellation: Cancellation = field(default_factory=Cancellation)
     deps: Any = None
 

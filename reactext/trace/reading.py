@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from reactext.errors import SetupError
 from reactext.jsonl import read_objects
 from reactext.models import Action, Correction, Observation, Turn, Usage
@@ -42,13 +40,14 @@ def _runs(lines: Iterable[dict[str, Any] | None]) -> Iterator[TracedRun]:
     latest: dict[str, _Run] = {}
     unreadable = 0
     for line in lines:
+        _refuse_later_format(line)
         try:
             event, run_id, at = _head(line)
             if event == "start" or run_id not in latest:
                 latest[run_id] = _Run(run_id)
                 told.append(latest[run_id])
             latest[run_id].take(event, at, line or {})
-        except (KeyError, TypeError, ValidationError):
+        except (KeyError, TypeError, SetupError):
             unreadable += 1
     for run in told:
         yield run.built(unreadable)
@@ -61,6 +60,15 @@ def _head(line: dict[str, Any] | None) -> tuple[str, str, float]:
     if not 0 <= at < math.inf:
         raise TypeError(f"{at!r} is no time")
     return _checked(event, str), _checked(run_id, str), at
+
+
+def _refuse_later_format(line: dict[str, Any] | None) -> None:
+    written = (line or {}).get("format")
+    if isinstance(written, int | float) and written > FORMAT:
+        raise SetupError(
+            f"this trace has format {written} and was written by reactext "
+            f"{(line or {}).get('reactext')}; read it with that version"
+        )
 
 
 @dataclass(slots=True)
@@ -159,11 +167,6 @@ class _Run:
         )
 
     def _start(self, _: float, line: dict[str, Any]) -> None:
-        if line["format"] > FORMAT:
-            raise SetupError(
-                f"this trace has format {line['format']} and was written by reactext "
-                f"{line.get('reactext')}; read it with that version"
-            )
         self._learn(
             task=line["task"],
             started=line["time"],

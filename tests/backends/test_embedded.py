@@ -239,7 +239,7 @@ def test_nothing_is_loaded_before_it_is_used() -> None:
 
 @pytest.mark.parametrize("options", [{"window": 0}, {"parallel": 0}, {"threads": -1}])
 def test_options_that_cannot_be(options: dict[str, int]) -> None:
-    with pytest.raises(SetupError, match="must be 1 or more"):
+    with pytest.raises(SetupError, match="must be a whole number of at least 1"):
         EmbeddedModel(SMALLEST, **options)  # type: ignore[arg-type]
 
 

@@ -295,7 +295,7 @@ def test_options_that_cannot_be(options: dict[str, Any]) -> None:
 
 
 def test_a_model_needs_a_name() -> None:
-    with pytest.raises(SetupError, match="needs a name"):
+    with pytest.raises(SetupError, match="must be a name, such as"):
         OllamaModel("")
 
 
