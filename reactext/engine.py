@@ -20,7 +20,6 @@ from reactext.given import (
     Count,
     Limit,
     Natural,
-    Seconds,
     Such,
     Text,
     checked,
@@ -148,7 +147,7 @@ class Engine:
         tools: Toolbox | Tools = (),
         *,
         max_steps: Count = 10,
-        max_seconds: Seconds | None = None,
+        max_seconds: Limit | None = None,
         max_tokens: Count | None = None,
         max_tool_calls: Count | None = None,
         on_limit: OnLimit = "answer",
@@ -222,7 +221,7 @@ class Engine:
         *,
         deps: Any = None,
         run_id: str | None = None,
-        deadline: Seconds | None = None,
+        deadline: Limit | None = None,
         cancellation: Cancellation | None = None,
     ) -> ExecutionContext:
         """Work on a task to its end and return what was done.
@@ -243,7 +242,7 @@ class Engine:
         *,
         deps: Any = None,
         run_id: str | None = None,
-        deadline: Seconds | None = None,
+        deadline: Limit | None = None,
         cancellation: Cancellation | None = None,
     ) -> Run:
         """Return the run of a task, to be iterated for its events; see `run` for the options."""

@@ -69,7 +69,7 @@ Count = Annotated[int, Within(least=1)]
 Natural = Annotated[int, Within(least=0)]
 Seconds = Annotated[float, Within(above=0, most=1e9)]
 Wait = Annotated[float, Within(least=0)]
-Limit = Annotated[float, Within(above=0, most=1e9, infinite=True)]
+Limit = Annotated[float, Within(above=0, infinite=True)]
 Characters = Annotated[int, Within(least=100)]
 Text = Annotated[str, Such("a text that is not empty", lambda text: bool(text.strip()))]
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from reactext.errors import LimitReached
-from reactext.given import Count, Seconds, checked
+from reactext.given import Count, Limit, checked
 from reactext.hooks import AnswerNow, FinishRun, Hook, Moment, Proceed
 from reactext.models import Action, Observation
 
@@ -26,7 +26,7 @@ class Limits(Hook):
     """
 
     max_steps: Count = 10
-    max_seconds: Seconds | None = None
+    max_seconds: Limit | None = None
     max_tokens: Count | None = None
     max_tool_calls: Count | None = None
     on_limit: OnLimit = "answer"

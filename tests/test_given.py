@@ -94,7 +94,7 @@ RIGHT: dict[str, dict[str, Any]] = {
 MORE = {"tool": list(reactext.tools.ToolOptions.__annotations__)}
 """Parameters that stand in no signature."""
 
-NOT_MADE = {"Moment", "Run", "CompletionModel", "Hook", "__version__"}
+NOT_MADE = {"AsyncRun", "Moment", "Run", "CompletionModel", "Hook", "__version__"}
 """The engine makes these, or there is nothing to make."""
 
 EXCEPTIONS = {
@@ -170,9 +170,8 @@ def of_engine(**options: Any) -> Callable[[], Any]:
 TOLD: list[tuple[Callable[[], Any], str]] = [
     (of_engine(max_steps="3"), "max_steps='3' must be a whole number of at least 1"),
     (of_engine(max_steps=True), "max_steps=True must be a whole number of at least 1"),
-    (of_engine(max_seconds="5"), "max_seconds='5' must be a number above 0 or None"),
-    (of_engine(max_seconds=math.nan), "max_seconds=nan must be a number above 0 or None"),
-    (of_engine(max_seconds=math.inf), "max_seconds=inf must be a number above 0 or None"),
+    (of_engine(max_seconds="5"), "max_seconds='5' must be a number above 0 (math.inf is no limit) or None"),
+    (of_engine(max_seconds=math.nan), "max_seconds=nan must be a number above 0 (math.inf is no"),
     (of_engine(temperature="x"), "temperature='x' must be a number from 0 to 5"),
     (of_engine(temperature=-1), "temperature=-1 must be a number from 0 to 5"),
     (of_engine(hooks=None), "hooks=None must be a list"),
