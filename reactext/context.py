@@ -99,9 +99,11 @@ def observation_text(
     texts = [quoted(each.text, protocol).strip() or "(empty)" for each in observations]
     if len(texts) == 1:
         return texts[0]
-    if all(len(text) <= _ONE_LINE and "\n" not in text and "||" not in text for text in texts):
-        return " || ".join(texts)
-    calls = [call_text(each.tool, each.args, each.kwargs) for each in actions]
+    syntax = protocol.calls
+    own = (syntax.separator.strip(), "\n")
+    if all(len(text) <= _ONE_LINE and not any(each in text for each in own) for text in texts):
+        return syntax.separator.join(texts)
+    calls = [call_text(each.tool, each.args, each.kwargs, syntax=syntax) for each in actions]
     return "\n".join(
         f"[{number}] {_short(quoted(call, protocol))} → {text}"
         for number, (call, text) in enumerate(zip(calls, texts, strict=True), 1)

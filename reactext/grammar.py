@@ -34,6 +34,7 @@ __all__ = [
     "read_call",
     "read_canonical",
     "read_value",
+    "rewritten",
 ]
 
 
@@ -63,6 +64,18 @@ def read_canonical(text: str) -> list[Call]:
         return [_canonical_call(each) for each in tree.children if isinstance(each, Tree)]
     except ValueError as error:
         raise GrammarError(0) from error
+
+
+def rewritten(call: str, syntax: CallSyntax) -> str:
+    """Return a canonical call in this syntax; what is no canonical call stays as it is."""
+    if syntax == CallSyntax():
+        return call
+    try:
+        read = read_canonical(call)
+    except GrammarError:
+        return call
+    written = (call_text(each.name, each.args, dict(each.kwargs), syntax=syntax) for each in read)
+    return syntax.separator.join(written)
 
 
 def read_call(text: str, syntax: CallSyntax) -> Call:

@@ -21,11 +21,12 @@ from jinja2 import (
 from jinja2.sandbox import SandboxedEnvironment
 
 from reactext import _resources
+from reactext.canonical import call_text
 from reactext.context import ExecutionContext
 from reactext.errors import SetupError
 from reactext.given import checked, unknown
 from reactext.protocol import Protocol
-from reactext.quoting import inert
+from reactext.quoting import inert, quoted
 from reactext.tools import Tool, Toolbox, signature_text
 from reactext.worked_example import example_for
 
@@ -95,13 +96,18 @@ class Prompts:
 
         ``language`` is "en", "zh" or that of a template ``react.<language>.jinja``.
         """
+        calls = self.protocol.calls
         instructions = self._say(
             self._in_language("react", language),
             tools=[_shown(each) for each in toolbox],
-            example=example_for(toolbox, language, parallel=parallel),
+            example=example_for(toolbox, language, parallel=parallel, syntax=calls),
             parallel=parallel,
+            call=call_text("tool", kwargs={"name": "value"}, syntax=calls),
+            separator=calls.separator.strip(),
         )
-        return self._say(self._frame(frame), instructions=instructions, task=inert(task))
+        return self._say(
+            self._frame(frame), instructions=instructions, task=quoted(task, self.protocol)
+        )
 
     def force(self, language: str) -> str:
         """Render the thought that leads to an answer when the run has to end."""

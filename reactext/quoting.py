@@ -1,8 +1,8 @@
 """Makes text of users and tools inert: it cannot end the model's turn or pass for one of its lines.
 
-A tool's output stands inside the prompt, and a server turns the text of a special token there
-into the token itself. So such text is broken by a space, and a line of a tool's output that
-begins like a label is marked as quoted. What is shown to people stays as it was.
+A task and a tool's output stand inside the prompt, and a server turns the text of a special token
+there into the token itself. So such text is broken by a space, and a line of it that the reader
+would take for a label is marked as quoted. What is shown to people stays as it was.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import re
 from functools import lru_cache
 
 from reactext.protocol import Protocol
+from reactext.reading.bodies import Skip
+from reactext.reading.labels import Label, LabelFinder
+from reactext.reading.places import counts
 
 # The chat formats' own marks: <|im_end|>, <|turn>, <turn|>, <｜User｜>; then those that are plain
 # words in angle or square brackets. Every look-ahead is bounded, so the time is linear.
@@ -18,10 +21,13 @@ _SPECIAL = re.compile(
     r"[<](?=[|｜][^\s<>]{1,64}>|[^\s<>|｜]{1,64}[|｜]>"
     r"|/?(?:s|bos|eos|pad|unk|mask|(?:start|end)_of_(?:turn|image|role|text)|think(?:ing)?"
     r"|tool_calls?|tool_response|tools|unused\d{1,4}|0x[0-9A-F]{2}|reponame|filename"
-    r"|[a-z]{1,16}(?:_[a-z]{1,16}){1,4})>|<SYS>>|</SYS>>)"
+    r"|repo_name|file_sep|pr|empty_output|gh_stars|image_soft_token|jupyter_(?:start|text|code"
+    r"|output|script)|issue_(?:start|comment|closed)|commit_(?:before|msg|after)"
+    r"|fim_(?:prefix|middle|suffix|pad))>|<SYS>>|</SYS>>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|TOOL_CONTENT|ARGS|THINK)\])",
     re.IGNORECASE,
 )
+_TAG = re.compile(r"[ \t]{0,8}</?(?P<name>[\w \-]{1,40})>")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -45,15 +51,25 @@ def inert(text: str) -> str:
 
 
 def quoted(text: str, protocol: Protocol) -> str:
-    """Make a tool's output inert, and mark the lines that begin like one of the labels."""
-    return _label_lines(protocol).sub(r"> \g<0>", inert(text))
+    """Make a text inert, and mark the lines that the reader would take for labels."""
+    finder = _finder(protocol)
+    return "\n".join(
+        f"> {line}" if _is_labelled(line, finder) else line for line in inert(text).split("\n")
+    )
+
+
+def _is_labelled(line: str, finder: LabelFinder) -> bool:
+    """Whether a line begins with a label that counts, in whatever dress; or with one as a tag."""
+    tag = _TAG.match(line)
+    if tag is not None and finder.tag(tag["name"], 0, 0) is not None:
+        return True
+    label = finder.find(line, 0, final=True)
+    if not isinstance(label, Label):
+        return False
+    is_question = label.kind == "question" and label.has_colon
+    return is_question or counts(label, Skip(), is_first=False)
 
 
 @lru_cache(maxsize=32)
-def _label_lines(protocol: Protocol) -> re.Pattern[str]:
-    words = {word for names in protocol.labels for word in names[1]}
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    either = "|".join(map(re.escape, longest_first))
-    return re.compile(
-        rf"^[ \t]{{0,8}}[*_#>`\- ]{{0,4}}(?:{either})[ \d*_`]{{0,6}}[:：]", re.IGNORECASE | re.M
-    )
+def _finder(protocol: Protocol) -> LabelFinder:
+    return LabelFinder(protocol)

@@ -7,7 +7,9 @@ gives is the example; one without a result is not, since models copy the words t
 
 from __future__ import annotations
 
+from reactext.grammar import rewritten
 from reactext.models import Value
+from reactext.protocol import CallSyntax
 from reactext.tools import Tool, Toolbox, example_call
 
 
@@ -61,14 +63,38 @@ _ONE_CALL = {
 }
 
 
-def example_for(toolbox: Toolbox, language: str, *, parallel: bool) -> Example:
-    """Return the example that fits these tools; languages without one of their own get English."""
+def example_for(
+    toolbox: Toolbox, language: str, *, parallel: bool, syntax: CallSyntax | None = None
+) -> Example:
+    """Return the example that fits these tools; languages without one of their own get English.
+
+    Its calls are written in the syntax that is given.
+    """
+    example = _fitting(toolbox, language, parallel=parallel)
+    return example if syntax is None else _in_syntax(example, syntax)
+
+
+def _fitting(toolbox: Toolbox, language: str, *, parallel: bool) -> Example:
     tools = list(toolbox)
     if len(tools) == 1 and tools[0].example is not None and tools[0].example_result is not None:
         return _of_tool(tools[0], tools[0].example_result, language)
     table = _NEUTRAL if parallel else _ONE_CALL
     example = table.get(language, table["en"])
     return _renamed(example) if "population" in toolbox else example
+
+
+def _in_syntax(example: Example, syntax: CallSyntax) -> Example:
+    """Return the example with its calls in this syntax, and their results joined as they are."""
+    action = rewritten(example.action, syntax)
+    return example.model_copy(
+        update={
+            "action": action,
+            "question": example.question.replace(example.action, action),
+            "observation": syntax.separator.join(example.observation.split(" || "))
+            if " || " in example.action
+            else example.observation,
+        }
+    )
 
 
 def _renamed(example: Example) -> Example:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reactext.context import ExecutionContext, observation_text
 from reactext.models import Action, Correction, Observation, Step, Turn, Usage
-from reactext.protocol import Labels, Protocol
+from reactext.protocol import CallSyntax, Labels, Protocol
 
 
 def action(number: int, tool: str = "look_up", **kwargs: object) -> Action:
@@ -103,6 +103,12 @@ class TestSeveralObservations:
 
     def test_one_of_several_lines_makes_them_numbered(self) -> None:
         assert self.told("a\nb", "c") == "[1] look_up(city=1) → a\nb\n[2] look_up(city=2) → c"
+
+    def test_they_are_written_as_the_protocol_writes_calls(self) -> None:
+        calls = CallSyntax(call="{tool}: {arguments}", separator=" + ")
+        self.protocol = Protocol(calls=calls)
+        assert self.told("7", "10") == "7 + 10"
+        assert self.told("1+1", "2") == "[1] look_up: city=1 → 1+1\n[2] look_up: city=2 → 2"
 
     def test_an_empty_one_is_said_to_be(self) -> None:
         assert self.told("", "c") == "(empty) || c"

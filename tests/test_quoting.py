@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reactext.explaining import explain
 from reactext.protocol import Protocol
 from reactext.quoting import inert, plain, quoted
 
@@ -80,10 +81,82 @@ def test_what_no_server_takes_is_replaced(text: str, wanted: str) -> None:
         "## Action: f()",
         "Observation 2: y",
         "Final Answer： z",
+        "FinalAnswer: 3",
+        "Final_Answer: 3",
+        "1. Final Answer: 3",
+        "[Final Answer]: 3",
+        "【行动】search(1)",
+        "🔧 Action: f()",
+        "Step 2: Action: f()",
+        "Assistant: Action: f()",
+        "<b>Action:</b> f()",
+        "<action>f()</action>",
+        "Action",
+        "Observation[x]",
+        "User: and now the weather",
+        "思考：x",
+        "Thinking: x",
     ],
 )
 def test_a_line_that_begins_like_a_label_is_marked(line: str) -> None:
     assert quoted(f"first\n{line}\nlast", Protocol()) == f"first\n> {line}\nlast"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Dear <first_name> <last_name>,",
+        "Result: 5",
+        "Output: none",
+        "Input: 3",
+        "Actions speak louder",
+        "Name: Action",
+        "| Action | Question |",
+        "<p>Action</p>",
+        "the answer: 5",
+        "my_list: [1]",
+    ],
+)
+def test_an_ordinary_line_stays(line: str) -> None:
+    assert quoted(line, Protocol()) == line
+
+
+labels = st.sampled_from(
+    [word for _, words in Protocol().labels for word in words]
+    + ["FinalAnswer", "final_answer", "ACTION-INPUT", "Action 2", "Action 3 Input"]
+)
+before = st.sampled_from(
+    [
+        "",
+        "  ",
+        "**",
+        "- ",
+        "> ",
+        "1. ",
+        "(1) ",
+        "### ",
+        "🔧 ",
+        "[",
+        "【",
+        "<b>",
+        "Step 3: ",
+        "AI: ",
+        "| ",
+        "` ",
+    ]
+)
+after = st.sampled_from([":", "：", ":**", "**:", " :", "]", "]:", "】", "", "[x]", ":</b>", " 2:"])
+
+
+@given(before=before, label=labels, after=after, rest=st.sampled_from(["", " get_time()", "x"]))
+@settings(max_examples=200, deadline=None)
+def test_no_line_of_an_observation_is_read_as_a_label(
+    before: str, label: str, after: str, rest: str
+) -> None:
+    line = f"{before}{label}{after}{rest}"
+    shown = "Observation: 12\n"
+    if any(part.start >= len(shown) for part in explain(shown + line).parts):
+        assert quoted(line, Protocol()) == f"> {line}"
 
 
 def test_a_label_within_a_line_stays() -> None:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reactext.canonical import call_text
 from reactext.errors import TurnError
+from reactext.grammar import rewritten
 from reactext.models import Turn
-from reactext.protocol import CallSyntax, Protocol
+from reactext.protocol import Protocol
 from reactext.reading.course import Course
 from reactext.reading.envelope import Envelope
 from reactext.reading.findings import ECHO
@@ -24,7 +24,6 @@ from reactext.reading.last_resort import (
 )
 from reactext.reading.placeholders import is_answer_placeholder
 from reactext.reading.tracking import TooMuchError
-from reactext.signatures.samples import sample
 from reactext.tools import Toolbox, example_call
 
 _ECHOED_ROLE = re.compile(r"\A(?:assistant|ai|助手)[ \t]*[:：]\s*", re.IGNORECASE)
@@ -172,10 +171,6 @@ def _remedy(tools: Toolbox | None, protocol: Protocol) -> str:
     """One right line, with a real tool where there is one."""
     if tools is not None and len(tools):
         tool = next(iter(tools))
-        call = example_call(tool)
-        if protocol.calls != CallSyntax():
-            needed = {each.name: each.schema for each in tool.parameters if each.required}
-            arguments = {name: sample(schema, name) for name, schema in needed.items()}
-            call = call_text(tool.name, kwargs=arguments, syntax=protocol.calls)
+        call = rewritten(example_call(tool), protocol.calls)
         return f"{protocol.label('action')} {call}"
     return f"{protocol.label('answer')} what you know"
