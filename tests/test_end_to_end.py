@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from test_examples import load
 
-from reactext import EmbeddedModel, Engine, ExecutionContext, tool
+from reactext import Completion, EmbeddedModel, Engine, ExecutionContext, ModelCard, tool
 
 pytestmark = pytest.mark.real_model
 
@@ -139,3 +140,55 @@ def test_a_small_window_is_kept_to() -> None:
     assert all(
         each.usage.prompt_tokens is None or each.usage.prompt_tokens < 512 for each in context.steps
     )
+
+
+class Led:
+    """A real model that is led, by a grammar, to write one action after another."""
+
+    def __init__(self, inner: EmbeddedModel, actions: Sequence[str]) -> None:
+        self._inner = inner
+        self._actions = iter(actions)
+        self.lengths: list[int] = []
+
+    def card(self) -> ModelCard:
+        return self._inner.card()
+
+    def count_tokens(self, text: str) -> int:
+        return self._inner.count_tokens(text)
+
+    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
+        self.lengths.append(self._inner.count_tokens(prompt))
+        written = next(self._actions, "Final Answer: done")
+        grammar = f'root ::= " " [a-z]{{3,6}} "\\n" {json.dumps(written)} "\\n"?'
+        yield from self._inner.complete(
+            prompt, stop=stop, options=replace(options, grammar=grammar)
+        )
+
+
+def test_many_steps_in_a_small_window_lose_nothing() -> None:
+    texts = {
+        "digits": " ".join(str(number * 7919 % 99991) for number in range(2000)),
+        "chinese": "".join(chr(0x4E00 + number * 37 % 18000) for number in range(4000)),
+        "words": "the quick brown fox jumps over the lazy dog " * 100,
+    }
+
+    @tool
+    def fetch(kind: str, page: int) -> str:
+        """Fetch a page of a kind."""
+        return f"{page}: {texts[kind][: page * page * 40]}"
+
+    kinds = ["words", "digits", "chinese", "words"]
+    asked = [f'fetch(kind="{kinds[page % 4]}", page={page})' for page in range(14)]
+    actions = [f"Action: {call}" for call in asked]
+    actions[9] = "Action: " + " || ".join(call.replace("page=", "page=1") for call in asked[4:8])
+    with EmbeddedModel(window=512) as small:
+        led = Led(small, actions)
+        context = Engine(led, [fetch], max_steps=60).run("Fetch all pages.")
+    assert context.status == "finished" and len(context.steps) == 15
+    assert max(led.lengths) < 512
+    for step, length in zip(context.steps, led.lengths, strict=True):
+        assert step.usage.prompt_tokens == pytest.approx(length, abs=16)
+        for action, seen in zip(step.turn.actions, step.observations, strict=True):
+            page = action.kwargs["page"]
+            whole = f"{page}: {texts[action.kwargs['kind']][: page * page * 40]}"
+            assert (seen.full if seen.truncated else seen.text) == whole
