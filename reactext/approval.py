@@ -6,7 +6,6 @@ import difflib
 import fnmatch
 import json
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from reactext.errors import SetupError
 from reactext.given import Such, checked
 from reactext.hooks import Hook, Moment, Proceed
 from reactext.models import Action, Observation
+from reactext.running.forks import ForkLock
 
 
 @checked
@@ -145,7 +145,7 @@ def _instead(action: Action, text: str, status: Any) -> Observation:
     return Observation(action_id=action.id, tool=action.tool, text=text, status=status)
 
 
-_TERMINAL = threading.Lock()
+_TERMINAL = ForkLock()
 
 
 def ask_on_terminal(action: Action, moment: Moment) -> Decision:

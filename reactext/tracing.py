@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +23,7 @@ from reactext.given import checked
 from reactext.hooks import Event, Hook, Moment, Proceed
 from reactext.jsonl import append, line_of
 from reactext.models import Action, Correction, Observation, Step, Turn, Value
+from reactext.running.forks import ForkLock
 
 FORMAT = 1
 """The number of the format, in the first line of each run."""
@@ -65,7 +65,7 @@ class Trace(Hook):
         self._directory = _is_directory(os.fspath(path), self._path)
         self._prompts = prompts
         self._runs: dict[tuple[str, float], _Running] = {}
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
         self._warned = False
         place = self._path if self._directory else self._path.parent
         try:

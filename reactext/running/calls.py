@@ -104,7 +104,7 @@ def _attempt(
     workshop: Workshop, tool: Tool, action: Action, values: dict[str, Any], context: RunContext
 ) -> Outcome:
     gate, place = workshop.gates[tool.name], Place()
-    entered = gate.enter(context.cancellation)
+    entered = gate.enter(place, context.cancellation)
     if entered == "cancelled":
         return NOT_RUN
     if entered == "refused":

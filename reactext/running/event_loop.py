@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
@@ -15,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 from reactext.running.attempts import Launch, Progress, Running
+from reactext.running.forks import renewed_in_child
 from reactext.running.outcomes import Outcome, awaited, failed, succeeded
 from reactext.running.threads import TOOLS
 
@@ -60,14 +60,13 @@ class LoopKeeper:
     """Holds the event loop in use; a loop that does not answer gives way to a new one."""
 
     def __init__(self) -> None:
+        self.renew()
+        renewed_in_child(self)
+
+    def renew(self) -> None:
+        """Have no loop yet."""
         self._lock = threading.Lock()
         self._current: EventLoop | None = None
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._clear)  # threads do not survive a fork
-
-    def _clear(self) -> None:
-        self._lock = threading.Lock()
-        self._current = None
 
     def current(self) -> asyncio.AbstractEventLoop:
         """Return the caller's loop if it runs, else the loop in use."""

@@ -6,6 +6,7 @@ import threading
 from typing import Literal
 
 from reactext.cancellation import Cancellation
+from reactext.running.forks import renewed_in_child
 
 MOST_OVERDUE = 32
 """So many calls that are past their time limit and still at work are left to one tool."""
@@ -21,11 +22,16 @@ class Gate:
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
         self._most_overdue = MOST_OVERDUE if limit is None else min(limit, MOST_OVERDUE)
+        self.renew()
+        renewed_in_child(self)
+
+    def renew(self) -> None:
+        """Open it, with nobody inside."""
         self._changed = threading.Condition()
-        self._inside = 0
+        self._inside: set[Place] = set()
         self.overdue = 0
 
-    def enter(self, run: Cancellation) -> Literal["entered", "refused", "cancelled"]:
+    def enter(self, place: Place, run: Cancellation) -> Literal["entered", "refused", "cancelled"]:
         """Wait for a place; "refused" when overdue calls hold all of them."""
         forget = run.on_cancel(self._wake)
         try:
@@ -35,8 +41,8 @@ class Gate:
                         return "cancelled"
                     if self.overdue >= self._most_overdue:
                         return "refused"
-                    if self._limit is None or self._inside < self._limit:
-                        self._inside += 1
+                    if self._limit is None or len(self._inside) < self._limit:
+                        self._inside.add(place)
                         return "entered"
                     self._changed.wait()
         finally:
@@ -45,7 +51,7 @@ class Gate:
     def give_up(self, place: Place) -> None:
         """Count a call as overdue, unless its work is over by now."""
         with self._changed:
-            if not place.left and not place.overdue:
+            if place in self._inside and not place.overdue:
                 place.overdue = True
                 self.overdue += 1
                 self._changed.notify_all()
@@ -53,10 +59,10 @@ class Gate:
     def leave(self, place: Place) -> None:
         """Let the next in: the work of a call is over."""
         with self._changed:
-            place.left = True
-            self._inside -= 1
-            self.overdue -= place.overdue
-            self._changed.notify_all()
+            if place in self._inside:  # not so where a tool has forked, and left in the child
+                self._inside.discard(place)
+                self.overdue -= place.overdue
+                self._changed.notify_all()
 
     def _wake(self) -> None:
         with self._changed:
@@ -68,4 +74,3 @@ class Place:
 
     def __init__(self) -> None:
         self.overdue = False
-        self.left = False

@@ -21,6 +21,7 @@ from typing import Any
 
 from reactext.errors import SetupError
 from reactext.running.attempts import Launch, Progress, Running
+from reactext.running.forks import ForkLock
 from reactext.running.outcomes import Outcome, failed, outcome_of
 from reactext.running.threads import TOOLS
 from reactext.tools import RunContext, Tool
@@ -28,7 +29,7 @@ from reactext.tools import RunContext, Tool
 _SPAWN = multiprocessing.get_context("spawn")
 _BEGUN = "begun"
 
-_REAPING = threading.Lock()
+_REAPING = ForkLock()
 """Starting a process reaps those that have ended, and two must not reap the same one."""
 
 

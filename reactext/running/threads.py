@@ -6,11 +6,12 @@ fixed number of them is soon all taken by tools that do not come back.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Literal
+
+from reactext.running.forks import renewed_in_child
 
 PATIENCE = 0.25
 """A job that waited so many seconds for a thread may ask for one beyond the usual number."""
@@ -37,11 +38,11 @@ class Threads:
         self._usual = usual
         self._most = most
         self._idle_seconds = idle_seconds
-        self._clear()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._clear)  # threads do not survive a fork
+        self.renew()
+        renewed_in_child(self)
 
-    def _clear(self) -> None:
+    def renew(self) -> None:
+        """Have no thread yet, and nothing to do."""
         self._changed = threading.Condition()
         self._queue: deque[Job] = deque()
         self._count = 0
