@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from reactext.arguments import ArgumentError, validate
 from reactext.canonical import call_text
 from reactext.errors import SetupError
 from reactext.given import Such, checked
 from reactext.hooks import Hook, Moment, Proceed
 from reactext.models import Action, Observation
+from reactext.running.calls import can_run
 from reactext.running.forks import ForkLock
 
 
@@ -79,7 +79,7 @@ class Approval(Hook):
         A call that cannot be run as it is written is answered with what is wrong, and nobody is
         asked.
         """
-        if not _can_run(moment, action):
+        if not can_run(moment.toolbox, action):
             return proceed(action)
         ask = next(
             (ask for name, ask in self._askers if fnmatch.fnmatchcase(action.tool, name)), None
@@ -109,17 +109,6 @@ class Approval(Hook):
                 return _instead(action, f"This call was not allowed: {told}", "denied")
             case Answered():
                 return _instead(action, decision.text, "ok")
-
-
-def _can_run(moment: Moment, action: Action) -> bool:
-    tool = moment.toolbox.get(action.tool)
-    if tool is None or action.problem is not None:
-        return False
-    try:
-        validate(tool, action.kwargs, action.args)
-    except ArgumentError:
-        return False
-    return True
 
 
 def _asker(given: bool | Ask) -> Ask:

@@ -37,10 +37,13 @@ def validate(tool: Tool, kwargs: Mapping[str, Any], args: Iterable[Any] = ()) ->
     """Return the arguments by name, each of the declared type.
 
     Safe coercions are made, never one that loses something. Parameters that were left out stay
-    out, so that the function's own defaults hold. Raises `ArgumentError`, which names all
-    problems at once.
+    out, so that the function's own defaults hold; null for one that has a default and takes no
+    null is leaving it out. Raises `ArgumentError`, which names all problems at once.
     """
     named, problems = _bound(tool, list(args), kwargs)
+    for each in tool.parameters:
+        if not each.required and named.get(each.name, 0) is None and _fitted(each, None)[1]:
+            del named[each.name]
     values: dict[str, Any] = {}
     right: dict[str, Any] = {}
     for each in tool.parameters:
@@ -118,6 +121,8 @@ def _fitted(parameter: Parameter, value: Any) -> tuple[Any, str]:
     """Return the value in the declared type, or what is wrong with it."""
     if value is None and not parameter.required and parameter.default is None:
         return None, ""
+    if isinstance(value, bool) and not fits(coerced(value, parameter.schema), parameter.schema):
+        return None, _misfit(parameter, value)  # True is no 1, though Python says so
     if parameter.adapter is None:
         changed = coerced(value, parameter.schema)
         return (

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
+from reactext.arguments import ArgumentError, validate
 from reactext.errors import LimitReached
 from reactext.given import Count, Limit, checked
 from reactext.hooks import AnswerNow, FinishRun, Hook, Moment, Proceed
-from reactext.models import Action, Observation
+from reactext.models import Action, Observation, Turn
+from reactext.running.calls import can_run
+from reactext.tools import Parameter, Tool
 
 OnLimit = Literal["answer", "error"]
 
@@ -43,21 +46,26 @@ class Limits(Hook):
         if reason:
             raise AnswerNow(reason)
 
+    def after_turn(self, moment: Moment, turn: Turn) -> Turn:
+        """Decide, in the order of the calls, which of them may still be started."""
+        for action in turn.actions:
+            self._is_within(moment, action)
+        return turn
+
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
         """Run the action unless that would go beyond a limit."""
-        late = self.max_seconds is not None and moment.seconds >= self.max_seconds
-        if late or (
-            self.max_tool_calls is not None
-            and _calls_done(moment) + _place(action) > self.max_tool_calls
-        ):
-            limit = "time" if late else "tool calls"
-            return Observation(
-                action_id=action.id,
-                tool=action.tool,
-                text=f"Not run: the limit of {limit} for this question is reached.",
-                status="skipped",
-            )
+        if self.max_seconds is not None and moment.seconds >= self.max_seconds:
+            return _not_run(action, "Not run: the limit of time for this question is reached.")
+        if not self._is_within(moment, action):
+            limit = "Not run: the limit of tool calls for this question is reached."
+            return _not_run(action, limit)
         return proceed(action)
+
+    def _is_within(self, moment: Moment, action: Action) -> bool:
+        if self.max_tool_calls is None or not _would_run(moment, action):
+            return True
+        plan: _Plan = moment.memory.setdefault(_Plan, _Plan())
+        return plan.admits(moment, action, self.max_tool_calls)
 
     def _reached(self, moment: Moment) -> str:
         usage = moment.context.usage
@@ -74,22 +82,50 @@ class Limits(Hook):
         return ""
 
 
+@dataclass
+class _Plan:
+    """Which calls of a step may be started, since they are within the number of calls."""
+
+    step: int = -1
+    started: int = 0
+    admitted: dict[str, bool] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def admits(self, moment: Moment, action: Action, most: int) -> bool:
+        with self.lock:  # one that is started early asks in a thread of its own
+            if self.step != len(moment.context.steps):
+                self.step, self.admitted = len(moment.context.steps), {}
+                self.started = _calls_done(moment)
+            if action.id not in self.admitted:
+                self.admitted[action.id] = self.started < most
+                self.started += self.admitted[action.id]
+            return self.admitted[action.id]
+
+
 def _calls_done(moment: Moment) -> int:
-    return sum(
-        observation.status not in ("skipped", "denied", "repeated")
-        for step in moment.context.steps
-        for observation in step.observations
+    """The calls for which a tool was really run."""
+    return sum(seen.attempts > 0 for step in moment.context.steps for seen in step.observations)
+
+
+def _would_run(moment: Moment, action: Action) -> bool:
+    """Whether a call starts its tool, as far as our own guards know."""
+    return (
+        can_run(moment.toolbox, action)
+        and _Repeats.of(moment).earlier(moment, action) is None
+        and not _is_set_aside(moment, action.tool)
     )
 
 
-def _place(action: Action) -> int:
-    """The place of an action in its turn, counted from 1: its id ends in it."""
-    return int(action.id.rpartition(".")[2])
+def _not_run(action: Action, text: str) -> Observation:
+    return Observation(
+        action_id=action.id, tool=action.tool, text=text, status="skipped", attempts=0
+    )
 
 
 class RepeatGuard(Hook):
     """Answers a repeated call with its earlier result, and ends a run that only repeats itself.
 
+    Calls are the same when their tool and their arguments are, as the tool would be given them.
     Only an idempotent tool's earlier result stands for a new one; other tools are run again. A
     tool marked ``repeatable`` (a clock, a poll) may be called with the same arguments as often as
     it likes. After ``most`` repeats the model is asked for its answer.
@@ -97,40 +133,28 @@ class RepeatGuard(Hook):
 
     def __init__(self, most: int = 4) -> None:
         self.most = most
-        self._runs: dict[str, _Repeats] = {}
 
     def before_step(self, moment: Moment) -> None:
         """Raise `AnswerNow` when the run repeats itself."""
-        context = moment.context
-        repeats = self._runs.setdefault(context.run_id, _Repeats())
-        for step in context.steps[repeats.steps :]:
-            keys = {_key(each) for each in step.turn.actions if not _may_repeat(moment, each)}
-            repeats.count += len(keys & repeats.seen)
-            repeats.seen |= keys
-            repeats.steps += 1
+        repeats = _Repeats.of(moment)
+        repeats.look_at(moment)
         if repeats.count >= self.most:
             raise AnswerNow("repeating")
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
         """Return the earlier result of the same call, if there is one that stands."""
-        tool = moment.toolbox.get(action.tool)
-        if tool is None or not tool.idempotent or tool.repeatable:
+        observation = _Repeats.of(moment).earlier(moment, action)
+        if observation is None:
             return proceed(action)
-        for earlier, observation in _history(moment):
-            if observation.status == "ok" and _same(earlier, action):
-                return observation.model_copy(
-                    update={
-                        "action_id": action.id,
-                        "status": "repeated",
-                        "text": f"(the same call gave this before) {observation.text}",
-                        "seconds": 0.0,
-                    }
-                )
-        return proceed(action)
-
-    def at_end(self, moment: Moment) -> None:
-        """Forget the run."""
-        self._runs.pop(moment.context.run_id, None)
+        return observation.model_copy(
+            update={
+                "action_id": action.id,
+                "status": "repeated",
+                "text": f"(the same call gave this before) {observation.text}",
+                "seconds": 0.0,
+                "attempts": 0,
+            }
+        )
 
 
 @dataclass
@@ -140,50 +164,94 @@ class _Repeats:
     steps: int = 0
     count: int = 0
     seen: set[str] = field(default_factory=set)
+    results: dict[str, Observation] = field(default_factory=dict)
+
+    @staticmethod
+    def of(moment: Moment) -> _Repeats:
+        repeats: _Repeats = moment.memory.setdefault(_Repeats, _Repeats())
+        return repeats
+
+    def look_at(self, moment: Moment) -> None:
+        """Take the steps into account that are new."""
+        for step in moment.context.steps[self.steps :]:
+            keys = set()
+            for action, seen in zip(step.turn.actions, step.observations, strict=False):
+                tool = moment.toolbox.get(action.tool)
+                if tool is None or not tool.repeatable:
+                    keys.add(key := _key(tool, action))
+                    if tool is not None and tool.idempotent and seen.status == "ok":
+                        self.results[key] = seen
+            self.count += len(keys & self.seen)
+            self.seen |= keys
+            self.steps += 1
+
+    def earlier(self, moment: Moment, action: Action) -> Observation | None:
+        """Return the result that stands for that of a call, if there is one."""
+        tool = moment.toolbox.get(action.tool)
+        if tool is None or not tool.idempotent or tool.repeatable or not self.results:
+            return None
+        return self.results.get(_key(tool, action))
 
 
-def _may_repeat(moment: Moment, action: Action) -> bool:
-    tool = moment.toolbox.get(action.tool)
-    return tool is not None and tool.repeatable
+def _key(tool: Tool | None, action: Action) -> str:
+    """The canonical form of a call: the same for all ways to write the same arguments."""
+    try:
+        return f"{action.tool} {json.dumps(_arguments(tool, action), sort_keys=True)}"
+    except Exception:  # the values of the caller's types, and their serializers, can be anything
+        return f"{action.tool} {action.args!r} {action.kwargs!r}"
 
 
-def _key(action: Action) -> str:
-    """The canonical form of a call: the same for the same tool with equal arguments."""
-    named = json.dumps(action.kwargs, sort_keys=True, ensure_ascii=False, default=repr)
-    return f"{action.tool} {json.dumps(action.args, ensure_ascii=False, default=repr)} {named}"
+def _arguments(tool: Tool | None, action: Action) -> Any:
+    if tool is None:
+        return [action.args, action.kwargs]
+    try:
+        values = validate(tool, action.kwargs, action.args)
+    except ArgumentError:
+        return [action.args, action.kwargs]
+    return {each.name: _plain(each, values) for each in tool.parameters}
 
 
-def _same(one: Action, other: Action) -> bool:
-    return one.tool == other.tool and one.kwargs == other.kwargs and one.args == other.args
+def _plain(parameter: Parameter, values: Mapping[str, Any]) -> Any:
+    """Return an argument, or the default where it was left out, as JSON has it."""
+    value = values.get(parameter.name, parameter.default)
+    if parameter.adapter is None:
+        return value
+    return parameter.adapter.dump_python(value, mode="json", warnings=False)
 
 
-def _history(moment: Moment) -> Iterator[tuple[Action, Observation]]:
-    """All calls of the run so far with their observations, the latest first."""
-    for step in reversed(moment.context.steps):
-        yield from zip(reversed(step.turn.actions), reversed(step.observations), strict=False)
+FAILURES = 3
+"""A tool that has only failed in so many steps in a row is set aside."""
 
 
-@dataclass(frozen=True)
 class SetAside(Hook):
-    """Stops running a tool that has failed so many times in a row, and says so."""
-
-    failures: int = 3
+    """Stops running a tool that keeps failing, and says so."""
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
         """Run the action unless its tool has only been failing."""
-        own = (seen.status for _, seen in _history(moment) if seen.tool == action.tool)
-        lately = list(islice(own, self.failures))
-        if len(lately) == self.failures and set(lately) <= {"error", "timeout", "skipped"}:
-            return Observation(
-                action_id=action.id,
-                tool=action.tool,
-                text=(
-                    f"Not run: {action.tool} failed {self.failures} times in a row and is set "
-                    "aside. Go on without it, or answer from what is known."
-                ),
-                status="skipped",
-            )
-        return proceed(action)
+        if not _is_set_aside(moment, action.tool):
+            return proceed(action)
+        return _not_run(
+            action,
+            f"Not run: {action.tool} failed {FAILURES} times in a row and is set aside. Go on "
+            "without it, or answer from what is known.",
+        )
+
+
+def _is_set_aside(moment: Moment, tool: str) -> bool:
+    """Whether a tool has failed in all of the latest steps in which it was really run.
+
+    By steps, since calls of one step fail together, before the model has read of it; and a call
+    that was refused is no failure of the tool.
+    """
+    failures = 0
+    for step in reversed(moment.context.steps):
+        own = {each.status for each in step.observations if each.tool == tool and each.attempts}
+        if own and not own <= {"error", "timeout"}:
+            return False
+        failures += bool(own)
+        if failures == FAILURES:
+            return True
+    return False
 
 
 class ReturnDirect(Hook):

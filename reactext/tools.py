@@ -39,7 +39,9 @@ class Retry(Exception):  # noqa: N818 (a request, not a fault)
 
     def __init__(self, message: str = "", *, delay: float = 0.0) -> None:
         super().__init__(message)
-        self.delay = delay
+        if not is_number(delay, above=-1e-9):
+            raise SetupError(f"delay={delay!r} of Retry must be seconds, 0 or more")
+        self.delay = float(delay)
 
 
 class ToolOptions(TypedDict, total=False):

@@ -8,7 +8,14 @@ from typing import Any
 
 from reactext.protocol import bare
 from reactext.reading.strings import decoded
-from reactext.reading.values import Bare, Expression, expression_in, plain, strict_json
+from reactext.reading.values import (
+    Bare,
+    Expression,
+    WrittenFloat,
+    expression_in,
+    plain,
+    strict_json,
+)
 from reactext.tools import Parameter, Tool, folded
 
 WRAPPERS = frozenset(
@@ -150,8 +157,12 @@ def _parameter_name(key: str, tool: Tool) -> str:
 
 
 def _typed(value: Any, parameter: Parameter | None) -> Any:
-    """Return a value as it was meant; what was written without quotes is text for a string."""
-    if isinstance(value, Bare) and parameter is not None and _is_string(parameter):
+    """Return a value as it was meant; what was written without quotes is text for a string.
+
+    But ``None`` is none there, too: no text is meant by it.
+    """
+    is_written = isinstance(value, (Bare, WrittenFloat)) and value not in ("None", "null")
+    if is_written and parameter is not None and _is_string(parameter):
         return str(value)
     return plain(value)
 

@@ -17,6 +17,20 @@ class Bare(str):
     __slots__ = ()
 
 
+class WrittenFloat(float):
+    """A decimal number of a JSON text; as a text it is what was written: 1.10, not 1.1."""
+
+    def __new__(cls, text: str) -> WrittenFloat:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """Code where a value is due: a call or a variable. ``kind`` says which, to the model."""
@@ -51,6 +65,8 @@ def plain(value: Any) -> Any:
     """Return a value without `Bare` in it: numbers and literals as such, the rest as text."""
     if isinstance(value, Bare):
         return _scalar(str(value))
+    if isinstance(value, WrittenFloat):
+        return float(value)
     if isinstance(value, list):
         return [plain(each) for each in value]
     if isinstance(value, dict):
@@ -96,7 +112,7 @@ def strict_json(text: str) -> Any:
 
 
 def _finite(written: str) -> float:
-    number = float(written)
+    number = WrittenFloat(written)
     return _refused(written) if math.isinf(number) else number
 
 

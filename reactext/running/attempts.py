@@ -27,12 +27,15 @@ class Progress:
         self._lock = threading.Lock()
         self.changed = threading.Event()
 
-    def start(self) -> bool:
-        """Begin to count the time; False if the work has begun or ended elsewhere."""
+    def start(self, *, preparing: float = 0.0) -> bool:
+        """Begin to count the time; False if the work has begun or ended elsewhere.
+
+        ``preparing`` are seconds granted for what comes before the tool itself, see `restart`.
+        """
         with self._lock:
             if self.started_at is not None or self.outcome is not None:
                 return False
-            self.started_at = monotonic()
+            self.started_at = monotonic() + preparing
         self.changed.set()
         return True
 

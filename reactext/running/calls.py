@@ -14,6 +14,7 @@ from reactext.cancellation import Cancellation
 from reactext.canonical import call_text
 from reactext.given import Limit, checked
 from reactext.models import Action, Observation, ObservationStatus
+from reactext.observing import error_text
 from reactext.running.attempts import NOT_RUN, Progress, attempted
 from reactext.running.gate import Gate, Place
 from reactext.running.outcomes import Outcome
@@ -71,11 +72,25 @@ def perform(workshop: Workshop, action: Action, context: RunContext) -> Observat
         values = validate(tool, action.kwargs, action.args)
     except ArgumentError as error:
         return _refused(action, str(error))
+    except Exception as error:  # values can be nested deeper than Python likes
+        return _refused(action, f"{tool.name} was not run: {error_text(error)}")
     return _tried(workshop, tool, action, values, context)
 
 
+def can_run(toolbox: Toolbox, action: Action) -> bool:
+    """Whether there is such a tool and it takes these arguments."""
+    tool = toolbox.get(action.tool)
+    if tool is None or action.problem is not None:
+        return False
+    try:
+        validate(tool, action.kwargs, action.args)
+    except Exception:  # whatever `perform` makes of it
+        return False
+    return True
+
+
 def _refused(action: Action, text: str) -> Observation:
-    return Observation(action_id=action.id, tool=action.tool, text=text, status="error")
+    return Observation(action_id=action.id, tool=action.tool, text=text, status="error", attempts=0)
 
 
 def _problem_text(tool: Tool, problem: str) -> str:
@@ -93,7 +108,7 @@ def _tried(
     attempts = 0
     while True:
         outcome = _attempt(workshop, tool, action, values, context)
-        attempts += 1
+        attempts += outcome.ending not in ("skipped", "refused")
         delay = _delay(workshop.limits.backoff, tool, outcome, attempts)
         if delay is None or context.cancellation.wait(delay):
             break
@@ -109,7 +124,7 @@ def _attempt(
         return NOT_RUN
     if entered == "refused":
         return Outcome(
-            "error",
+            "refused",
             f"was not run: {gate.overdue} earlier calls of it are past their time limit and "
             "still at work",
         )
@@ -149,6 +164,7 @@ _STATUSES: dict[str, ObservationStatus] = {
     "timeout": "timeout",
     "cancelled": "error",
     "skipped": "skipped",
+    "refused": "error",
 }
 
 

@@ -151,7 +151,7 @@ class _InLoop:
             self._end(failed(error, self._written))
         else:
             # its text may take long to write, and a loop is not to be held up
-            TOOLS.submit(lambda: self._end(succeeded(value)))
+            TOOLS.submit(lambda: self._end(succeeded(value, self._written)))
 
     def _end(self, outcome: Outcome) -> None:
         self._progress.finish(outcome)

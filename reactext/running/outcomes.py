@@ -6,15 +6,27 @@ It is made where the tool runs, so that a time limit holds for the writing of it
 from __future__ import annotations
 
 import inspect
+import os
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
+from itertools import islice
+from types import TracebackType
 from typing import Any, Literal
 
 from reactext.observing import MOST_ITEMS, clean_text, error_text, observation_text
 from reactext.tools import Retry
 
-Ending = Literal["ok", "error", "timeout", "cancelled", "skipped"]
+Ending = Literal["ok", "error", "timeout", "cancelled", "skipped", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +47,10 @@ def outcome_of(
 ) -> Outcome:
     """Call a function to its end; ``written`` is the call as the model wrote it. Never raises."""
     try:
-        return succeeded(finished(function(*positional, **named)))
+        value = finished(function(*positional, **named))
     except BaseException as error:  # a tool's own SystemExit must not end the thread it is run in
         return failed(error, written)
+    return succeeded(value, written)
 
 
 def finished(value: Any) -> Any:
@@ -56,16 +69,34 @@ async def awaited(value: Any) -> Any:
     if not isinstance(value, AsyncIterator):
         return value
     items: list[Any] = []
-    async for item in value:
-        items.append(item)
-        if len(items) > MOST_ITEMS:
-            break
+    try:
+        async for item in value:
+            items.append(item)
+            if len(items) > MOST_ITEMS:
+                break
+    finally:
+        if isinstance(value, AsyncGenerator):
+            await value.aclose()
     return iter(items)
 
 
-def succeeded(value: Any) -> Outcome:
-    """Return the outcome of a tool that returned this."""
-    return Outcome("ok", observation_text(value))
+def succeeded(value: Any, written: str = "") -> Outcome:
+    """Return the outcome of a tool that returned this; a generator may still raise."""
+    try:
+        return Outcome("ok", observation_text(_taken(value)))
+    except BaseException as error:  # of the generator's, or a SystemExit of a ``__str__``
+        return failed(error, written)
+
+
+def _taken(value: Any) -> Any:
+    """Return a value with the items of a generator, as many as are shown, instead of it."""
+    if not isinstance(value, Iterator):
+        return value
+    try:
+        return iter(list(islice(value, MOST_ITEMS + 1)))
+    finally:
+        if isinstance(value, Generator):
+            value.close()
 
 
 def failed(error: BaseException, written: str = "") -> Outcome:
@@ -76,6 +107,18 @@ def failed(error: BaseException, written: str = "") -> Outcome:
 
 def _traceback(error: BaseException) -> str:
     try:
-        return clean_text("".join(traceback.format_exception(error)))
+        told = traceback.format_exception(type(error), error, _of_tool(error.__traceback__))
+        return clean_text("".join(told))
     except Exception:  # an exception's __str__, its cause's or its notes can raise
         return f"{type(error).__name__} (its traceback cannot be shown)"
+
+
+_OURS = (os.path.dirname(__file__), os.path.join(os.path.dirname(os.__file__), "asyncio"))
+
+
+def _of_tool(trace: TracebackType | None) -> TracebackType | None:
+    """Return the traceback from the tool's own first frame on; ours are of no use to anybody."""
+    own = trace
+    while own is not None and own.tb_frame.f_code.co_filename.startswith(_OURS):
+        own = own.tb_next
+    return own or trace

@@ -29,6 +29,9 @@ from reactext.tools import RunContext, Tool
 _SPAWN = multiprocessing.get_context("spawn")
 _BEGUN = "begun"
 
+_PREPARING = 30.0
+"""Seconds, beside the tool's own, until its process has started and imported its module."""
+
 _REAPING = ForkLock()
 """Starting a process reaps those that have ended, and two must not reap the same one."""
 
@@ -133,7 +136,7 @@ class _InProcess:
         return self._ended.wait(2.0)
 
     def _work(self) -> None:
-        self._progress.start()
+        self._progress.start(preparing=_PREPARING)
         try:
             outcome = self._outcome()
         except BaseException as error:  # what cannot be pickled raises nearly anything
