@@ -17,6 +17,7 @@ from reactext.hooks import Hook, Moment, Proceed
 from reactext.models import Action, Observation
 from reactext.running.calls import can_run
 from reactext.running.forks import ForkLock
+from reactext.tools import Toolbox
 
 
 @checked
@@ -56,9 +57,9 @@ Approve = Annotated[
     Ask | Mapping[str, bool | Ask],
     Such('a function of an action and a moment, or a mapping such as {"delete_*": True}'),
 ]
-"""A function that decides on each action, or patterns of tool names (``"delete_*"``): True asks on
-the terminal, False lets it run, a function decides. Names that no pattern fits are run; the first
-pattern that fits counts."""
+"""A function of an action and a `Moment` that decides on each call, or patterns of tool names
+(``"delete_*"``): True asks on the terminal, False lets it run, a function decides. Names that no
+pattern fits are run; the first pattern that fits counts."""
 
 
 @checked
@@ -68,47 +69,70 @@ class Approval(Hook):
     True and False as a decision mean `Approved` and `Rejected`.
     """
 
-    def __init__(self, approve: Approve) -> None:
+    def __init__(self, approve: Approve, toolbox: Toolbox) -> None:
         if callable(approve):
             approve = {"*": approve}
+        for pattern in approve:
+            _check_pattern(pattern, toolbox)
         self._askers = [(pattern, _asker(each)) for pattern, each in approve.items()]
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
         """Run the action, or what it was changed to, or say why it was not run.
 
         A call that cannot be run as it is written is answered with what is wrong, and nobody is
-        asked.
+        asked. Who has approved one tool has not approved another: what was changed to a call of
+        another tool is asked about as such, once for each tool.
         """
-        if not can_run(moment.toolbox, action):
-            return proceed(action)
-        ask = next(
-            (ask for name, ask in self._askers if fnmatch.fnmatchcase(action.tool, name)), None
-        )
-        decision = Approved() if ask is None else _decision(ask(action, moment))
-        match decision:
-            case Approved():
-                return proceed(action)
-            case Edited():
-                edited = action.model_copy(
-                    update={
-                        "tool": decision.tool or action.tool,
-                        "args": (),
-                        "kwargs": dict(decision.kwargs),
-                        "problem": None,
-                    }
-                )
-                observation = proceed(edited)
-                tool = moment.toolbox.get(edited.tool)
-                if tool is not None and tool.return_direct:
-                    return observation
-                call = call_text(edited.tool, kwargs=edited.kwargs)
-                told = f"(the call was changed to {call}) {observation.text}"
-                return observation.model_copy(update={"text": told})
-            case Rejected():
-                told = decision.message or "do it another way, or answer without it"
-                return _instead(action, f"This call was not allowed: {told}", "denied")
-            case Answered():
-                return _instead(action, decision.text, "ok")
+        asked: set[str] = set()
+        current = action
+        while current.tool not in asked and can_run(moment.toolbox, current):
+            asked.add(current.tool)
+            match self._decided(current, moment):
+                case Approved():
+                    break
+                case Edited() as edited:
+                    current = _edited(current, edited)
+                case Rejected() as rejected:
+                    told = rejected.message or "do it another way, or answer without it"
+                    return _instead(action, f"This call was not allowed: {told}", "denied")
+                case Answered() as answered:
+                    return _instead(action, answered.text, "ok")
+        observation = proceed(current)
+        tool = moment.toolbox.get(current.tool)
+        if current is action or (tool is not None and tool.return_direct):
+            return observation
+        call = call_text(current.tool, kwargs=current.kwargs)
+        told = f"(the call was changed to {call}) {observation.text}"
+        return observation.model_copy(update={"text": told})
+
+    def _decided(self, action: Action, moment: Moment) -> Decision:
+        for pattern, ask in self._askers:
+            if fnmatch.fnmatchcase(action.tool, pattern):
+                return _decision(ask(action, moment))
+        return Approved()
+
+
+def _check_pattern(pattern: str, toolbox: Toolbox) -> None:
+    """Raise SetupError for a pattern that fits no tool: it would guard nothing."""
+    if pattern == "*" or fnmatch.filter(toolbox.names, pattern):
+        return
+    alike = toolbox.nearest(pattern.strip("*?"))
+    guess = f"; did you mean {' or '.join(alike)}?" if alike else "."
+    raise SetupError(
+        f"approve has the pattern {pattern!r}, which fits no tool{guess} The tools are: "
+        f"{', '.join(toolbox.names) or 'none'}"
+    )
+
+
+def _edited(action: Action, edited: Edited) -> Action:
+    return action.model_copy(
+        update={
+            "tool": edited.tool or action.tool,
+            "args": (),
+            "kwargs": dict(edited.kwargs),
+            "problem": None,
+        }
+    )
 
 
 def _asker(given: bool | Ask) -> Ask:
@@ -131,7 +155,7 @@ def _decision(given: Decision | bool) -> Decision:
 
 
 def _instead(action: Action, text: str, status: Any) -> Observation:
-    return Observation(action_id=action.id, tool=action.tool, text=text, status=status)
+    return Observation(action_id=action.id, tool=action.tool, text=text, status=status, attempts=0)
 
 
 _TERMINAL = ForkLock()

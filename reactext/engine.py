@@ -193,7 +193,7 @@ class Engine:
                 RepeatGuard(),
                 SetAside(),
                 ReadMore(),
-                *([Approval(approve)] if approve is not None else []),
+                *([Approval(approve, toolbox)] if approve is not None else []),
             ),
             options=Options(
                 language=language,

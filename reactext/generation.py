@@ -56,8 +56,8 @@ def take_turn(state: RunState) -> Generator[Event, None, Turn]:
         reading = yield from _completed(state, attempt)
         if reading.turn is not None:
             turn = turn_through(state.setup.hooks, state.moment(), reading.turn)
-            state.underway.turn = turn
-            return turn
+            state.underway.turn = turn if turn is reading.turn else _in_whole_characters(turn)
+            return state.underway.turn
         correction = _correction(reading)
         state.corrections.append(correction)
         yield correction
@@ -71,6 +71,13 @@ def take_turn(state: RunState) -> Generator[Event, None, Turn]:
             detour=_detour(state, correction),
             temperature=warmer if again else attempt.temperature,
         )
+
+
+def _in_whole_characters(turn: Turn) -> Turn:
+    texts = {"thought": turn.thought, "text": turn.text, "thinking": turn.thinking}
+    if turn.answer is not None:
+        texts["answer"] = turn.answer
+    return turn.model_copy(update={name: whole_characters(each) for name, each in texts.items()})
 
 
 def _correction(reading: Reading) -> Correction:
@@ -232,7 +239,7 @@ class _Heard:
 def _request(state: RunState, attempt: Attempt) -> tuple[str, Completion]:
     """Return the prompt and the options of one completion, the prompt within the window."""
     prompt = prompt_within(state, attempt.detour + attempt.prefill)
-    prompt = prompt_through(state.setup.hooks, state.moment(), prompt)
+    prompt = whole_characters(prompt_through(state.setup.hooks, state.moment(), prompt))
     options = state.setup.options
     room = options.step_tokens
     if state.card.window is not None:

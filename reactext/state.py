@@ -13,6 +13,7 @@ from reactext.context import ExecutionContext, Status, transcript_part
 from reactext.errors import SetupError
 from reactext.hooks import Moment, Proceed, action_through
 from reactext.models import Action, Correction, Observation, Step, Turn, Usage
+from reactext.observing import observation_text
 from reactext.prompts import language_of
 from reactext.quoting import whole_characters
 from reactext.runner import Around
@@ -110,8 +111,8 @@ class RunState:
 
         def around(action: Action, _: RunContext, proceed: Proceed) -> Observation:
             seen = action_through(self.setup.hooks, self.moment(), action, proceed)
-            underway.observed[action.id] = seen
-            return seen
+            underway.observed[action.id] = _presentable(action, seen)
+            return underway.observed[action.id]
 
         return around
 
@@ -165,3 +166,15 @@ class RunState:
             }
         )
         self.spent, self.corrections = Usage(), []
+
+
+def _presentable(action: Action, seen: Observation) -> Observation:
+    """Return what a hook made of an observation as one of its action, in whole characters."""
+    return seen.model_copy(
+        update={
+            "action_id": action.id,
+            "text": observation_text(seen.text),
+            "full": seen.full if seen.full is None else whole_characters(seen.full),
+            "detail": seen.detail if seen.detail is None else whole_characters(seen.detail),
+        }
+    )

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack, overload
 
 from reactext.canonical import call_text, value_text
 from reactext.errors import SetupError
-from reactext.given import Characters, Count, Limit, Natural, Such, checked, shown, unknown
+from reactext.given import Characters, Count, Limit, Natural, Such, Wait, checked, shown, unknown
 from reactext.signatures.docstrings import docstring_of, read_docstring
 from reactext.signatures.parameters import Parameter, RunContext, read_signature
 from reactext.signatures.samples import sample
@@ -34,14 +34,13 @@ __all__ = [
 Isolation = Literal["thread", "process"]
 
 
+@checked
 class Retry(Exception):  # noqa: N818 (a request, not a fault)
     """Raised by a tool to be called once more with the same arguments, after ``delay`` seconds."""
 
-    def __init__(self, message: str = "", *, delay: float = 0.0) -> None:
+    def __init__(self, message: str = "", *, delay: Wait = 0.0) -> None:
         super().__init__(message)
-        if not is_number(delay, above=-1e-9):
-            raise SetupError(f"delay={delay!r} of Retry must be seconds, 0 or more")
-        self.delay = float(delay)
+        self.delay = delay
 
 
 class ToolOptions(TypedDict, total=False):

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field, HttpUrl
 
 from reactext.arguments import ArgumentError, call_arguments, validate
 from reactext.coercion import coerced, fits
+from reactext.reader import parse
 from reactext.signatures.samples import sample
 from reactext.tools import Parameter, RunContext, Tool, example_call, tool
 
@@ -122,6 +123,42 @@ COERCED: list[tuple[Any, Any, Any]] = [
 ]
 
 
+def titled(
+    title: str,
+    version: str = "2",
+    number: int = 1,
+    unit: str | None = "c",
+    other: str | None = None,
+) -> None: ...
+
+
+WRITTEN: list[tuple[str, dict[str, Any] | str]] = [
+    ("titled(title=None)", "title must be str, got null"),
+    ("titled(None)", "title must be str, got null"),
+    ('titled(title="None")', {"title": "None"}),
+    ("titled(title=1.10)", {"title": "1.10"}),
+    ('titled: {"title": 1.10, "number": 2.0}', {"title": "1.10", "number": 2}),
+    ("titled(title=True, number=3)", {"title": "True", "number": 3}),
+    ('titled(title="a", version=None, number=null)', {"title": "a"}),
+    ('titled(title="a", unit=None)', {"title": "a", "unit": None}),
+    ('titled(title="a", other=null)', {"title": "a", "other": None}),
+    ('titled(title="a", number=True)', "number must be int, got true"),
+]
+
+
+@pytest.mark.parametrize(("written", "expected"), WRITTEN)
+def test_what_is_written_reaches_the_tool_unchanged(
+    written: str, expected: dict[str, Any] | str
+) -> None:
+    made = tool(titled)
+    [action] = parse(f" Go.\nAction: {written}", [made], cue="Thought:").actions
+    if isinstance(expected, str):
+        with pytest.raises(ArgumentError, match=expected):
+            validate(made, action.kwargs, action.args)
+    else:
+        assert validate(made, action.kwargs, action.args) == expected
+
+
 @pytest.mark.parametrize(("annotation", "given_value", "expected"), COERCED)
 def test_safe_coercions(annotation: Any, given_value: Any, expected: Any) -> None:
     value = validate(taking(annotation), {"value": given_value})["value"]
@@ -134,6 +171,9 @@ MISFITS: list[tuple[Any, Any, str]] = [
     (int, "3.7", 'value must be int, got "3.7"'),
     (int, "soon", 'value must be int, got "soon"'),
     (int, None, "value must be int, got null"),
+    (int, True, "value must be int, got true"),
+    (float, False, "value must be float, got false"),
+    (int | None, True, "value must be int|null, got true"),
     (int, "", 'value must be int, got ""'),
     (str, None, "value must be str, got null"),
     (str, ["Oslo", "Lima"], 'value must be str, got ["Oslo", "Lima"]'),

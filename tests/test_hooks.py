@@ -169,3 +169,32 @@ def test_what_hooks_remember_is_of_one_run_whatever_its_id() -> None:
     for _ in range(2):
         engine.run("How many?", run_id="same")
     assert counts == [1, 2, 1, 2]
+
+
+HALF = "half \ud83d of \udc00"
+
+
+@pytest.mark.parametrize(
+    ("moment", "does"),
+    [
+        ("before_prompt", lambda _, prompt: prompt + HALF),
+        ("after_turn", lambda _, turn: turn.model_copy(update={"text": HALF, "thought": HALF})),
+        ("around_action", lambda _, a, p: p(a).model_copy(update={"text": HALF, "detail": HALF})),
+        ("before_step", FinishRun(HALF, HALF)),
+        ("before_step", AnswerNow(HALF)),
+    ],
+)
+def test_half_characters_of_a_hook_can_be_sent_and_stored(moment: str, does: Any) -> None:
+    model = ScriptedModel([OSLO, DONE])
+    context = Engine(model, [look_up], hooks=[hook_that(moment, does)]).run("How many?")
+    assert ExecutionContext.model_validate_json(context.model_dump_json()) == context
+    for prompt in model.prompts:
+        prompt.encode()
+
+
+def test_an_observation_is_of_its_action_whatever_a_hook_says() -> None:
+    def rename(_: Moment, action: Any, proceed: Any) -> Any:
+        return proceed(action).model_copy(update={"action_id": "zzz"})
+
+    context = run(hook_that("around_action", rename))
+    assert [each.action_id for each in context.steps[0].observations] == ["c1.1"]

@@ -24,7 +24,7 @@ from reactext.reading.last_resort import (
 )
 from reactext.reading.placeholders import is_answer_placeholder
 from reactext.reading.tracking import TooMuchError
-from reactext.tools import Toolbox, example_call
+from reactext.tools import Tool, Toolbox, example_call
 
 _ECHOED_ROLE = re.compile(r"\A(?:assistant|ai|助手)[ \t]*[:：]\s*", re.IGNORECASE)
 
@@ -147,7 +147,11 @@ def _error(envelope: Envelope, given: Settlement) -> TurnError:
         problem,
         text=given.text[: envelope.course.seen_to],
         position=position,
-        remedy=_remedy(envelope.course.known.tools, given.protocol),
+        remedy=_remedy(
+            envelope.course.known.tools,
+            given.protocol,
+            (problem, given.text[position:], given.text),
+        ),
     )
 
 
@@ -167,10 +171,26 @@ def _missing(envelope: Envelope, given: Settlement) -> tuple[str, int]:
     return "there is no action and no final answer", end
 
 
-def _remedy(tools: Toolbox | None, protocol: Protocol) -> str:
-    """One right line, with a real tool where there is one."""
+def _remedy(tools: Toolbox | None, protocol: Protocol, told: tuple[str, ...]) -> str:
+    """One right line, with a real tool where there is one: the one that was meant, if any."""
     if tools is not None and len(tools):
-        tool = next(iter(tools))
-        call = rewritten(example_call(tool), protocol.calls)
+        call = rewritten(example_call(_meant(tools, told)), protocol.calls)
         return f"{protocol.label('action')} {call}"
     return f"{protocol.label('answer')} what you know"
+
+
+def _meant(tools: Toolbox, told: tuple[str, ...]) -> Tool:
+    """Return the tool that the first of these texts names last, or one much like a first word."""
+    for text in told:
+        found = [(_last_place(each.name, text), len(each.name), each.name) for each in tools]
+        place, _, name = max(found)
+        if place >= 0:
+            return next(each for each in tools if each.name == name)
+    word = re.match(r"\W*(\w{1,64})", told[1])
+    alike = tools.nearest(word[1], 1) if word is not None else ()
+    return next(each for each in tools if not alike or each.name == alike[0])
+
+
+def _last_place(name: str, text: str) -> int:
+    places = re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+    return max((each.start() for each in places), default=-1)

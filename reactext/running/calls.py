@@ -70,11 +70,13 @@ def perform(workshop: Workshop, action: Action, context: RunContext) -> Observat
         return _refused(action, _problem_text(tool, action.problem))
     try:
         values = validate(tool, action.kwargs, action.args)
+        written = action.text or call_text(tool.name, action.args, action.kwargs)
     except ArgumentError as error:
         return _refused(action, str(error))
     except Exception as error:  # values can be nested deeper than Python likes
         return _refused(action, f"{tool.name} was not run: {error_text(error)}")
-    return _tried(workshop, tool, action, values, context)
+    call = action.model_copy(update={"text": written})
+    return _tried(workshop, tool, call, values, context)
 
 
 def can_run(toolbox: Toolbox, action: Action) -> bool:
@@ -130,8 +132,7 @@ def _attempt(
         )
     told = Cancellation()
     positional, named = call_arguments(tool, values, replace(context, cancellation=told))
-    written = action.text or call_text(tool.name, action.args, action.kwargs)
-    launch = launch_for(tool, positional, named, written, context)
+    launch = launch_for(tool, positional, named, action.text, context)
     progress = Progress(lambda: gate.leave(place))
     limit = workshop.limits.tool_timeout if tool.timeout is None else tool.timeout
     seconds = math.inf if limit is None else limit

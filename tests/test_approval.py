@@ -1,0 +1,130 @@
+"""A decision is of one call and one tool; what stands in place of a result is a text like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reactext import (
+    Action,
+    Answered,
+    Approved,
+    Edited,
+    Engine,
+    ExecutionContext,
+    Moment,
+    Rejected,
+    ScriptedModel,
+    SetupError,
+    tool,
+)
+
+DONE = " Done.\nFinal Answer: done"
+
+
+@tool
+def read(path: str) -> str:
+    """Read a file."""
+    return f"read {path}"
+
+
+@tool
+def delete(path: str) -> str:
+    """Delete a file."""
+    return f"deleted {path}"
+
+
+@tool
+def archive(path: str) -> str:
+    """Move a file away."""
+    return f"archived {path}"
+
+
+def run(call: str, approve: Any) -> tuple[ExecutionContext, ScriptedModel]:
+    model = ScriptedModel([f" Go.\nAction: {call}", DONE])
+    return Engine(model, [read, delete, archive], approve=approve).run("Go"), model
+
+
+def test_the_approval_of_one_tool_is_none_of_another() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def ask_read(action: Action, moment: Moment) -> Edited:
+        asked.append(("read", action.tool))
+        return Edited({"path": "b"}, tool="delete")
+
+    def ask_delete(action: Action, moment: Moment) -> Rejected:
+        asked.append(("delete", f"{action.tool} {action.kwargs['path']}"))
+        return Rejected("never")
+
+    context, _ = run('read(path="a")', {"read": ask_read, "del*": ask_delete})
+    assert asked == [("read", "read"), ("delete", "delete b")]
+    [seen] = context.steps[0].observations
+    assert (seen.status, seen.text) == ("denied", "This call was not allowed: never")
+
+
+def test_nobody_is_asked_twice_about_one_tool() -> None:
+    asked: list[str] = []
+    turns = {"read": "delete", "delete": "archive", "archive": "read"}
+
+    def ask(action: Action, moment: Moment) -> Edited:
+        asked.append(action.tool)
+        return Edited({"path": action.kwargs["path"] + action.tool[0]}, tool=turns[action.tool])
+
+    context, _ = run('read(path="")', ask)
+    assert asked == ["read", "delete", "archive"]
+    [seen] = context.steps[0].observations
+    assert seen.text == '(the call was changed to read(path="rda")) read rda'
+
+
+def test_a_tool_that_no_pattern_fits_is_free_to_be_changed_to() -> None:
+    context, _ = run('delete(path="a")', {"delete": lambda *_: Edited({"path": "a"}, tool="read")})
+    assert context.steps[0].observations[0].text.endswith("read a")
+
+
+def test_what_was_changed_to_a_wrong_call_is_not_asked_about() -> None:
+    def ask(action: Action, moment: Moment) -> Edited:
+        assert action.tool == "read"
+        return Edited({"paths": 3}, tool="delete")
+
+    context, _ = run('read(path="a")', ask)
+    assert context.steps[0].observations[0].status == "error"
+
+
+HALF = "half \ud83d of a \udc00"
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "decision", [Answered(HALF), Rejected(HALF), Answered(LONG), Rejected(LONG)]
+)
+def test_what_a_person_says_is_bounded_and_can_be_stored(decision: Any) -> None:
+    context, model = run('read(path="a")', lambda *_: decision)
+    model.prompts[1].encode()
+    assert len(model.prompts[1]) < len(model.prompts[0]) + 6000
+    assert ExecutionContext.model_validate_json(context.model_dump_json()) == context
+
+
+@pytest.mark.parametrize("said", ["", "  \n"])
+def test_an_empty_answer_is_said_to_be_one(said: str) -> None:
+    context, _ = run('read(path="a")', lambda *_: Answered(said))
+    assert context.steps[0].observations[0].text == "(an empty text was returned)"
+
+
+PATTERNS = [
+    ({"delte": True}, "'delte', which fits no tool; did you mean delete? The tools are: read,"),
+    ({"remove_*": True}, "'remove_*', which fits no tool. The tools are: read, delete, archive"),
+    ({"read": True, "Delete": False}, "'Delete', which fits no tool; did you mean delete?"),
+]
+
+
+@pytest.mark.parametrize(("approve", "says"), PATTERNS)
+def test_a_pattern_that_guards_nothing_is_told(approve: Any, says: str) -> None:
+    with pytest.raises(SetupError) as caught:
+        Engine(ScriptedModel([]), [read, delete, archive], approve=approve)
+    assert says in str(caught.value)
+
+
+def test_a_function_may_decide_though_there_is_no_tool_yet() -> None:
+    assert Engine(ScriptedModel([DONE]), approve=lambda *_: Approved()).run("Go").answer == "done"
+    assert Engine(ScriptedModel([DONE]), approve={"*": True}).run("Go").answer == "done"
