@@ -96,16 +96,19 @@ def _checking(function: Callable[..., Any], owner: str) -> Callable[..., Any]:
     def hints() -> dict[str, Any]:
         return get_type_hints(function, include_extras=True)
 
+    @functools.cache
+    def tests() -> dict[str, Callable[[Any], bool]]:
+        return {name: _test_of(hint) for name, hint in hints().items()}
+
     @functools.wraps(function)
     def check(*args: Any, **kwargs: Any) -> Any:
         if not takes_any_name:
             for name in kwargs.keys() - by_name:
                 raise SetupError(unknown(owner, "option", name, by_name))
-        known = hints()
+        known = tests()
         for name, value in chain(zip(by_place, args, strict=False), kwargs.items()):
-            problem = fault(name, value, known.get(name, Any))
-            if problem:
-                raise SetupError(problem)
+            if name in known and not known[name](value):
+                raise SetupError(fault(name, value, hints()[name]))
         return function(*args, **kwargs)
 
     return check
@@ -147,24 +150,36 @@ def _parts(name: str, value: Any, hint: Any) -> list[tuple[str, Any, Any]]:
 
 def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a type, and within the bounds that its annotation sets."""
+    return _test_of(hint)(value)
+
+
+@functools.cache  # some of what is checked is made in every step
+def _test_of(hint: Any) -> Callable[[Any], bool]:
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return fits(value, parts[0]) and all(each.holds(value) for each in parts[1:])
+        inner, rules = _test_of(parts[0]), parts[1:]
+        return lambda value: inner(value) and all(each.holds(value) for each in rules)
     if origin in (Union, types.UnionType):
-        return any(fits(value, each) for each in parts)
+        tests = [_test_of(each) for each in parts]
+        return lambda value: any(test(value) for test in tests)
     if origin is Literal:
-        return any(type(value) is type(each) and value == each for each in parts)
+        return lambda value: any(type(value) is type(each) and value == each for each in parts)
     if hint is None or hint is type(None):
-        return value is None
+        return lambda value: value is None
     if hint is Any or not isinstance(origin or hint, type):
-        return True
-    if not _is(value, origin or hint):
+        return lambda _: True
+    return functools.partial(_is_filled, kind=origin or hint, parts=parts)
+
+
+def _is_filled(value: Any, *, kind: Any, parts: tuple[Any, ...]) -> bool:
+    """Whether a value is of a class, and what it contains of those in its brackets."""
+    if not _is(value, kind):
         return False
+    if not parts or kind is Callable:
+        return True
     if isinstance(value, Mapping) and len(parts) == 2:
         return all(fits(key, parts[0]) and fits(each, parts[1]) for key, each in value.items())
-    if isinstance(value, Sequence) and parts and origin is not Callable:
-        return all(fits(each, parts[0]) for each in value)
-    return True
+    return not isinstance(value, Sequence) or all(fits(each, parts[0]) for each in value)
 
 
 def _is(value: Any, kind: type) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from reactext.context import ExecutionContext, transcript_part
 from reactext.errors import CompletionError
@@ -125,6 +126,7 @@ class TokenMeter:
         return weight
 
 
+@lru_cache(maxsize=8)  # what is new in a prompt is weighed before it is sent and after
 def _weight(text: str) -> int:
     tokens = len(_TOKENS.findall(text))
     return tokens if text.isascii() else tokens + _RARE_TOKENS * len(_RARE.findall(text))
