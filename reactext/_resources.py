@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import Path
-
-_CHECKOUT = Path(__file__).resolve().parent.parent
+from typing import Any
 
 
 def directory(name: str) -> Traversable:
     """Return the directory ``grammars`` or ``prompts``, however the package was installed.
 
-    A wheel or zip holds it inside the package; a checkout or an editable install beside it.
+    A wheel holds it inside the package; a checkout, or a zip of one, beside it.
     """
-    built = files("reactext").joinpath(name)
-    return built if built.is_dir() else _CHECKOUT / name
+    package: Any = files("reactext")
+    built: Traversable = package.joinpath(name)
+    beside: Traversable = package.parent.joinpath(name)
+    return built if built.is_dir() else beside
 
 
 def read(name: str, path: str) -> str:

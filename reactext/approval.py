@@ -162,12 +162,20 @@ _TERMINAL = ForkLock()
 
 
 def ask_on_terminal(action: Action, moment: Moment) -> Decision:
-    """Ask a person on the terminal; rejects when there is none to ask.
+    """Ask a person on the terminal; rejects when there is none to ask, or who ends the input.
 
     One question at a time, though the actions of a turn run side by side.
     """
     if not sys.stdin.isatty():
         return Rejected("it needs a person's approval and nobody is there to give it")
+    try:
+        return _asked(action, moment)
+    except EOFError:  # Ctrl-D
+        _say("\n  no decision: the call is not run")
+        return Rejected("the person who was asked did not approve it")
+
+
+def _asked(action: Action, moment: Moment) -> Decision:
     with _TERMINAL:
         _say(f"\nRun {call_text(action.tool, action.args, action.kwargs)} ?")
         while not moment.cancellation.cancelled:

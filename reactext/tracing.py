@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import tempfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,9 +68,8 @@ class Trace(Hook):
         self._runs: dict[tuple[str, float], _Running] = {}
         self._lock = ForkLock()
         self._warned = False
-        place = self._path if self._directory else self._path.parent
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            _try_out(self._path, is_directory=self._directory)
         except OSError as error:
             raise SetupError(f"traces cannot be written to {str(path)!r}: {error}") from error
 
@@ -231,6 +231,16 @@ def _key(moment: Moment) -> tuple[str, float]:
 def _number(moment: Moment) -> int:
     """The number of the step that the run is at, counted from 1."""
     return len(moment.context.steps) + 1
+
+
+def _try_out(path: Path, *, is_directory: bool) -> None:
+    """Raise OSError where nothing can be written: now, and not when a run has been lost."""
+    place = path if is_directory else path.parent
+    place.mkdir(parents=True, exist_ok=True)
+    if is_directory or not path.exists():
+        tempfile.TemporaryFile(dir=place).close()
+    else:
+        path.open("ab").close()
 
 
 def _is_directory(given: str, path: Path) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -23,7 +25,7 @@ MODELS = '''
 import pathlib
 import threading
 
-from reactext.completion import ScriptedModel
+from reactext.completion import Piece, ScriptedModel
 from reactext.errors import ServerUnreachable
 
 CALL = ' I need the product.\\nAction: calculator(expression="17 * 23")\\n'
@@ -32,6 +34,9 @@ ANSWER = " I know the answer.\\nFinal Answer: 17 * 23 is 391."
 answering = ScriptedModel([CALL, ANSWER])
 calling = ScriptedModel([CALL, " The product is 391."])
 failing = ScriptedModel([CALL, *[ServerUnreachable("nothing answers", remedy="start it")] * 9])
+raising = ScriptedModel([CALL, ValueError("boom")])
+shouting = ScriptedModel([" I go.\\nAction: shout()\\n", ANSWER])
+cut = ScriptedModel([[" I know.\\nFinal Answer: Once upon", Piece(" a time", finish="length")]])
 greeting = ScriptedModel([' I greet.\\nAction: greet(name="Ana")\\n', ANSWER])
 
 
@@ -66,12 +71,28 @@ def greet(name: str) -> str:
     return f"Hello {name}"
 '''
 
+NOISY = '''
+import os
+from reactext.tools import tool
+
+print("while it is loaded")
+
+
+@tool
+def shout() -> str:
+    """Shouts."""
+    print("of the tool")
+    os.system("echo of its program")
+    return "done"
+'''
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory with models and tools, where the command is run."""
     (tmp_path / "scripts.py").write_text(MODELS, encoding="utf-8")
     (tmp_path / "greeter.py").write_text(TOOLS, encoding="utf-8")
+    (tmp_path / "noisy.py").write_text(NOISY, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
@@ -89,7 +110,7 @@ def test_the_answer_and_the_account(place: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "17 * 23 is 391.\n")
     assert result.stderr.startswith(
         'I need the product.\n→ calculator(expression="17 * 23")\n'
-        "← 391\nI know the answer.\n2 steps"
+        "← 391\nI know the answer.\nScriptedModel · 2 steps"
     )
 
 
@@ -129,6 +150,84 @@ def test_a_tool_that_nobody_approves(place: Path) -> None:
     assert "← This call was not allowed" in result.stderr
 
 
+def test_a_pattern_that_fits_no_tool(place: Path) -> None:
+    result = ask("answering", "--approve", "calculate")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "reactext: --approve 'calculate' fits no tool; the tools are calculator, clock\n"
+    )
+
+
+def test_no_more_seconds(place: Path) -> None:
+    result = ask("calling", "--max-seconds", "0.000001")
+    assert result.exit_code == 3
+    assert "not finished (max_seconds" in result.stderr
+
+
+def test_an_answer_that_is_cut(place: Path) -> None:
+    result = ask("cut")
+    assert (result.exit_code, result.stdout) == (3, "Once upon a time\n")
+    assert "the answer is cut: it came to the limit of tokens\n" in result.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["-q"]])
+def test_what_tools_print_is_no_answer(place: Path, options: list[str]) -> None:
+    process = start(
+        "ask", "x", "--model", "python:scripts.py:shouting", "--tools", "noisy.py", *options
+    )
+    output, errors = process.communicate(timeout=30)
+    answer = ExecutionContext.model_validate_json(output).answer if "--json" in options else output
+    assert (answer or "").strip() == "17 * 23 is 391."
+    for said in ("while it is loaded", "of the tool", "of its program"):
+        assert said in errors
+
+
+def test_a_model_that_raises(place: Path) -> None:
+    result = ask("raising")
+    assert result.exit_code == 1
+    assert re.search(
+        r"^reactext: ValueError: boom \(.*, line \d+\); REACTEXT_DEBUG=1 shows", result.stderr, re.M
+    )
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="wants a device that is always full")
+@pytest.mark.parametrize("command", ["ask x", "render x"])
+def test_a_full_disk(place: Path, command: str) -> None:
+    with open("/dev/full", "w") as full:
+        process = start(*command.split(), "--model", "python:scripts.py:answering", stdout=full)
+        _, errors = process.communicate(timeout=30)
+    assert errors.splitlines()[-1] == "reactext: No space left on device"
+    assert "Traceback" not in errors
+    assert process.returncode == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed the POSIX way")
+@pytest.mark.parametrize(
+    ("closing", "code", "said"),
+    [
+        (">&-", 141, "reactext: stdout is closed: there is nowhere to write to\n"),
+        ("<&-", 0, "391"),
+        ("2>&-", 0, ""),
+    ],
+)
+def test_closed_streams(place: Path, closing: str, code: int, said: str) -> None:
+    model = "python:scripts.py:answering"
+    command = f"{sys.executable} -m reactext ask x --model {model} {closing}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(reactext.__file__).parent.parent)}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_trace_that_cannot_be_written(place: Path) -> None:
+    result = ask("answering", "--trace", "scripts.py/trace.jsonl")
+    assert result.exit_code == 2
+    assert "traces cannot be written to 'scripts.py/trace.jsonl'" in result.stderr
+    assert "→" not in result.stderr
+
+
 def test_a_run_is_traced(place: Path) -> None:
     ask("answering", "--trace", "run.jsonl")
     shown = CliRunner().invoke(app, ["trace", "run.jsonl"]).stdout
@@ -141,6 +240,7 @@ def test_a_server_that_fails_in_mid_run(place: Path) -> None:
     assert (result.exit_code, context.status) == (1, "failed")
     assert context.steps[0].observations[0].text == "391"
     assert result.stderr.endswith("reactext: nothing answers; start it\n")
+    assert result.stderr.count("nothing answers") == 1
 
 
 @pytest.mark.parametrize(
@@ -178,11 +278,11 @@ def test_own_prompts(place: Path) -> None:
     assert "My own prompt." in CliRunner().invoke(app, arguments).stdout
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
+def start(*arguments: str, stdout: Any = subprocess.PIPE) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(Path(reactext.__file__).parent.parent)}
     return subprocess.Popen(
         [sys.executable, "-m", "reactext", *arguments],
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
@@ -233,3 +333,37 @@ def test_without_the_extra(missing: str) -> None:
         f"reactext: the command line needs {missing}; "
         "install it with: pip install 'reactext[cli]'\n"
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal is made the POSIX way")
+def test_the_end_of_input_approves_nothing(place: Path) -> None:
+    import pty
+
+    master, terminal = pty.openpty()
+    arguments = ["ask", "x", "--model", "python:scripts.py:answering", "--approve", "calc*"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reactext", *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={
+            **{name: value for name, value in os.environ.items() if name != "NO_COLOR"},
+            "PYTHONPATH": str(Path(reactext.__file__).parent.parent),
+            "TERM": "xterm-256color",
+        },
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        while piece := os.read(master, 65536):
+            shown += piece
+            if piece.endswith(b"in its place: "):
+                os.write(master, b"\x04")
+    except OSError:
+        pass  # how Linux says that the other end is closed
+    os.close(master)
+    assert process.wait(30) == 0
+    assert b"no decision: the call is not run" in shown
+    assert b"did not approve it" in shown
+    assert b"loading the model and reading the task" in shown
+    assert b"17 * 23 is 391." in shown

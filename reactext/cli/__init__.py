@@ -6,13 +6,16 @@ It is a way to use the library, and holds nothing that the library does not; it 
 
 from __future__ import annotations
 
-import contextlib
-import io
 import sys
+
+from reactext.cli.streams import prepare
 
 
 def main() -> None:
     """Run the command that the arguments of the process name."""
+    if not prepare():
+        print("reactext: stdout is closed: there is nowhere to write to", file=sys.stderr)
+        sys.exit(141)
     try:
         import rich  # noqa: F401  (used later; its absence is told now)
 
@@ -28,8 +31,4 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:  # as everywhere else, though nothing is there yet to handle it
         sys.exit(130)
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        # what a model writes need not be text that this terminal can show
-        with contextlib.suppress(AttributeError, io.UnsupportedOperation):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     app(prog_name="reactext")

@@ -9,13 +9,16 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import TextIO
 
 from rich.console import Console
 
+from reactext.cli.waiting import Waiting
 from reactext.context import ExecutionContext, Finished
 from reactext.graphemes import cut
 from reactext.hooks import Event
-from reactext.models import Action, Correction, Observation, TextDelta
+from reactext.models import Action, Correction, Observation, Step, TextDelta
+from reactext.reading.settling import CUT
 from reactext.trace.visible import visible
 
 LONGEST = 600
@@ -32,14 +35,28 @@ class _Screen(Console):
 
 
 class Account:
-    """Shows each event as it comes; it remembers only where the cursor is."""
+    """Shows each event as it comes; it remembers only where the cursor is.
 
-    def __init__(self, *, quiet: bool = False, answer: bool = True) -> None:
+    ``out`` is where the answer goes, stdout by default. ``model`` is named in the last line.
+    """
+
+    def __init__(
+        self,
+        *,
+        quiet: bool = False,
+        answer: bool = True,
+        out: TextIO | None = None,
+        model: str = "",
+    ) -> None:
+        self._out = out or sys.stdout
         self._told = _Screen(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
-        self._answers = _Screen(quiet=not answer or not sys.stdout.isatty(), highlight=False)
+        self._on_screen = answer and self._out.isatty()
+        self._answers = _Screen(file=self._out, quiet=not self._on_screen, highlight=False)
         self._answer = answer
+        self._model = model
         self._started = time.monotonic()
-        self._wait = self._told.status("loading the model and reading the task", spinner="dots")
+        self._wait = Waiting(self._told)
+        self._problem = ""
         self._kind = ""
         self._blank = ""
         self._open: _Screen | None = None
@@ -48,8 +65,7 @@ class Account:
         self._streamed = ""
 
     def __enter__(self) -> Account:
-        if self._told.is_terminal and not self._told.quiet:
-            self._wait.start()
+        self._wait.start("loading the model and reading the task")
         return self
 
     def __exit__(
@@ -60,10 +76,13 @@ class Account:
     ) -> None:
         self._wait.stop()
         self._end_line()
+        if self._problem and self._problem not in str(error):  # an error is told by who catches it
+            self._tell_problem()
 
     def show(self, event: Event) -> None:
         """Tell one event."""
         self._wait.stop()
+        self._tell_problem()
         match event:
             case TextDelta():
                 self._show_text(event)
@@ -74,7 +93,10 @@ class Account:
             case Observation():
                 self._show_observation(event)
             case Correction():
-                self._line(f"✗ {event.problem}", "yellow")
+                self._problem = event.problem
+                self._wait.start("asking the model again")
+            case Step():
+                self._wait.start("the model reads what came of it")
             case Finished():
                 self._finish(event.context)
 
@@ -101,6 +123,11 @@ class Account:
             text = f"{cut(text, LONGEST)} ({len(text)} characters)"
         self._line(f"← {name}{text}", "green" if observation.status == "ok" else "red")
 
+    def _tell_problem(self) -> None:
+        problem, self._problem = self._problem, ""
+        if problem:
+            self._line(f"✗ {problem}", "yellow")
+
     def _line(self, text: str, style: str) -> None:
         self._end_line()
         self._told.out(visible(text), style=style)
@@ -111,16 +138,25 @@ class Account:
         self._open, self._kind = None, ""
 
     def _finish(self, context: ExecutionContext) -> None:
-        on_screen = sys.stdout.isatty() and self._kind == "answer"
+        streamed = self._on_screen and self._kind == "answer"
         self._end_line()
-        if self._answer and context.answer and not (on_screen and self._is_shown(context.answer)):
-            print(visible(context.answer) if sys.stdout.isatty() else context.answer, flush=True)
-        if context.status != "finished":
+        if self._answer and context.answer and not (streamed and self._is_shown(context.answer)):
+            answer = visible(context.answer) if self._on_screen else context.answer
+            print(answer, file=self._out, flush=True)
+        if is_cut(context):
+            self._line("the answer is cut: it came to the limit of tokens", "yellow")
+        elif context.status != "finished":
             self._line(_outcome(context), "yellow")
-        self._line(_figures(context, time.monotonic() - self._started), "dim")
+        seconds = time.monotonic() - self._started
+        self._line(_figures(context, seconds, self._model), "dim")
 
     def _is_shown(self, answer: str) -> bool:
         return answer.strip() == self._streamed.strip()
+
+
+def is_cut(context: ExecutionContext) -> bool:
+    """Whether the answer ended where the model's tokens did."""
+    return context.status == "finished" and context.stop_reason == CUT
 
 
 def _outcome(context: ExecutionContext) -> str:
@@ -130,9 +166,10 @@ def _outcome(context: ExecutionContext) -> str:
     return f"{context.status}: {reason}"
 
 
-def _figures(context: ExecutionContext, seconds: float) -> str:
+def _figures(context: ExecutionContext, seconds: float, model: str) -> str:
     usage = context.usage
-    parts = [f"{len(context.steps)} step{'s' * (len(context.steps) != 1)}", f"{seconds:.1f} s"]
+    steps = f"{len(context.steps)} step{'s' * (len(context.steps) != 1)}"
+    parts = [*filter(None, [visible(model)]), steps, f"{seconds:.1f} s"]
     if usage.prompt_tokens is not None:
         cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
         parts.append(f"{usage.prompt_tokens} tokens read{cached}")

@@ -19,7 +19,7 @@ app = click.version_option(reactext.__version__)(
         commands=[ask, render, parse, trace, pull, models, doctor],
         context_settings={"help_option_names": ["-h", "--help"]},
         help="Turns any model that can continue a text into an agent.",
-        epilog="Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 no answer in the allowed steps, "
+        epilog="Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 no whole answer in the limits, "
         "4 unreadable, 130 interrupted.",
     )
 )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reactext.cli.choosing import model_of, model_option
+from reactext.cli.choosing import model_of, model_option, name_of
 from reactext.cli.exits import Exit
 from reactext.cli.loading import tools_from
-from reactext.context import Finished
+from reactext.cli.streams import kept_apart
+from reactext.context import ExecutionContext, Finished
+from reactext.errors import SetupError
 
 if TYPE_CHECKING:
     from reactext.cli.account import Account
@@ -28,7 +30,13 @@ _EXITS = {"finished": Exit.ANSWERED, "forced": Exit.FORCED, "cancelled": Exit.IN
 def _engine_options(command: _Command) -> _Command:
     """Add what makes an engine: the model, the tools and the prompts."""
     for option in (
-        click.option("--max-steps", type=click.IntRange(1), default=10, show_default=True),
+        click.option(
+            "--max-steps",
+            type=click.IntRange(1),
+            default=10,
+            show_default=True,
+            help="After so many, the model is asked for its answer.",
+        ),
         click.option(
             "--prompts",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -57,10 +65,16 @@ def _engine_options(command: _Command) -> _Command:
     type=click.Path(path_type=Path),
     help="Write what happens to this file as it happens; `reactext trace FILE` shows it.",
 )
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="After so many, the model is asked for its answer before it begins another step.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole run as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the answer and nothing else.")
 def ask(
     task: str,
+    model: str | None,
     approve: tuple[str, ...],
     trace: Path | None,
     as_json: bool,
@@ -76,39 +90,56 @@ def ask(
 
     options["approve"] = dict.fromkeys(approve, True) or None
     options["hooks"] = [] if trace is None else [Trace(trace)]
-    with (
-        _engine(**options) as engine,
-        engine.stream(_text_of(task)) as run,
-        Account(quiet=quiet, answer=not as_json) as account,
-    ):
-        try:
-            _follow(run, account)
-        finally:
-            if as_json:
-                click.echo(run.context.model_dump_json(indent=2))
-    raise click.exceptions.Exit(_EXITS.get(run.context.status, Exit.FAILED))
+    text = _text_of(task)
+    with kept_apart() as out, model_of(model) as chosen:
+        engine = _engine(chosen, **options)
+        _check_patterns(approve, engine.toolbox.names)
+        with (
+            engine.stream(text) as run,
+            Account(quiet=quiet, answer=not as_json, out=out, model=name_of(chosen)) as account,
+        ):
+            try:
+                _follow(run, account)
+            finally:
+                if as_json:
+                    click.echo(run.context.model_dump_json(indent=2), file=out)
+    raise click.exceptions.Exit(_exit_of(run.context))
 
 
 @click.command()
 @click.argument("task")
 @_engine_options
-def render(task: str, **options: Any) -> None:
+def render(task: str, model: str | None, **options: Any) -> None:
     """Print the exact text that a model would be sent first for TASK."""
-    with _engine(**options) as engine:
-        sys.stdout.write(engine.render(_text_of(task)))
+    text = _text_of(task)
+    with kept_apart() as out, model_of(model) as chosen:
+        out.write(_engine(chosen, **options).render(text))
 
 
 def _text_of(task: str) -> str:
     return sys.stdin.read() if task == "-" else task
 
 
-@contextmanager
-def _engine(*, model: str | None, tools: tuple[str, ...], **options: Any) -> Iterator[Engine]:
+def _engine(model: Any, *, tools: tuple[str, ...], **options: Any) -> Engine:
     from reactext.builtin_tools import BUILTIN_TOOLS
     from reactext.engine import Engine
 
-    with model_of(model) as chosen:
-        yield Engine(chosen, tools_from(tools) if tools else BUILTIN_TOOLS, **options)
+    return Engine(model, tools_from(tools) if tools else BUILTIN_TOOLS, **options)
+
+
+def _check_patterns(patterns: Iterable[str], tools: Sequence[str]) -> None:
+    """A pattern with a typing error would let a tool run that nobody was asked about."""
+    for pattern in patterns:
+        if not any(fnmatchcase(tool, pattern) for tool in tools):
+            raise SetupError(
+                f"--approve {pattern!r} fits no tool; the tools are {', '.join(tools)}"
+            )
+
+
+def _exit_of(context: ExecutionContext) -> Exit:
+    from reactext.cli.account import is_cut
+
+    return Exit.FORCED if is_cut(context) else _EXITS.get(context.status, Exit.FAILED)
 
 
 def _follow(run: Run, account: Account) -> None:

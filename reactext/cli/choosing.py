@@ -15,6 +15,7 @@ from reactext.cli.loading import object_at
 model_option = click.option(
     "--model",
     metavar="MODEL",
+    envvar="REACTEXT_MODEL",
     help="As ollama:qwen2.5:7b, embedded, embedded:FILE.gguf, or python:FILE.py:name. "
     "By default $REACTEXT_MODEL, else Ollama's, else embedded.",
 )
@@ -26,6 +27,11 @@ def model_of(spec: str | None) -> Iterator[Any]:
     model = _model(spec)
     with contextlib.closing(model) if hasattr(model, "close") else contextlib.nullcontext():
         yield model
+
+
+def name_of(model: Any) -> str:
+    """Return what people call a model."""
+    return str(getattr(model, "name", "") or getattr(model, "__name__", type(model).__name__))
 
 
 def _model(spec: str | None) -> Any:

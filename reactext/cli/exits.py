@@ -5,12 +5,17 @@ from __future__ import annotations
 import enum
 import os
 import sys
+import traceback
 from typing import IO, Any
 
 import click
 
+from reactext.cli.streams import write_nowhere
 from reactext.errors import ReactextError, SetupError, TurnError
 from reactext.trace.visible import visible
+
+DEBUG = "REACTEXT_DEBUG"
+"""The variable of the environment that asks for tracebacks."""
 
 
 class Exit(enum.IntEnum):
@@ -28,9 +33,8 @@ class Exit(enum.IntEnum):
 class Fault(click.ClickException):
     """An error of ours, shown as one message and no traceback."""
 
-    def __init__(self, error: ReactextError) -> None:
-        remedy = f"\nwrite, for instance: {error.remedy}" if isinstance(error, TurnError) else ""
-        super().__init__(f"{error}{remedy}")
+    def __init__(self, error: Exception) -> None:
+        super().__init__(_told(error))
         self.exit_code = _code(error)  # type: ignore[misc]  # click declares it on the class
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -48,23 +52,36 @@ class Guarded(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()  # here, where a closed pipe can still be handled
         except BrokenPipeError:
-            _write_nowhere()
+            write_nowhere(sys.stdout, sys.stderr)
             ctx.exit(Exit.PIPE_CLOSED)
-        except ReactextError as error:
-            raise Fault(error) from error
         except (KeyboardInterrupt, click.Abort):
             ctx.exit(Exit.INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except Exception as error:  # ours, or whatever a model or a tool of the user's raises
+            if not isinstance(error, ReactextError) and os.environ.get(DEBUG):
+                raise
+            if isinstance(error, OSError):  # perhaps of stdout, which may still hold something
+                write_nowhere(sys.stdout)
+            raise Fault(error) from error
         return result
 
 
-def _code(error: ReactextError) -> Exit:
+def _told(error: Exception) -> str:
+    if isinstance(error, TurnError):
+        return f"{error}\nwrite, for instance: {error.remedy}"
+    if isinstance(error, ReactextError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno}); "
+        f"{DEBUG}=1 shows how it came to that"
+    )
+
+
+def _code(error: Exception) -> Exit:
     if isinstance(error, TurnError):
         return Exit.UNREADABLE
     return Exit.USAGE if isinstance(error, SetupError) else Exit.FAILED
-
-
-def _write_nowhere() -> None:
-    """Let the interpreter flush what is left without another complaint."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        os.dup2(nowhere, stream.fileno())

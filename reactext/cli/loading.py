@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -60,7 +61,8 @@ def _module_at(place: str) -> tuple[ModuleType, str]:
     if where.endswith(".py") and not path.is_file():
         raise SetupError(f"there is no file {where!r}")
     try:
-        return (_run_file(path) if where.endswith(".py") else _import(where)), name
+        with contextlib.redirect_stdout(sys.stderr):  # what it prints is no part of our output
+            return (_run_file(path) if where.endswith(".py") else _import(where)), name
     except (Exception, SystemExit) as error:  # whatever the user's module raises is told
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise SetupError(
