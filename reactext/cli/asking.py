@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +14,6 @@ from reactext.cli.exits import Exit
 from reactext.cli.loading import tools_from
 from reactext.cli.streams import kept_apart
 from reactext.context import ExecutionContext, Finished
-from reactext.errors import SetupError
 
 if TYPE_CHECKING:
     from reactext.cli.account import Account
@@ -93,7 +91,6 @@ def ask(
     text = _text_of(task)
     with kept_apart() as out, model_of(model) as chosen:
         engine = _engine(chosen, **options)
-        _check_patterns(approve, engine.toolbox.names)
         with (
             engine.stream(text) as run,
             Account(quiet=quiet, answer=not as_json, out=out, model=name_of(chosen)) as account,
@@ -125,15 +122,6 @@ def _engine(model: Any, *, tools: tuple[str, ...], **options: Any) -> Engine:
     from reactext.engine import Engine
 
     return Engine(model, tools_from(tools) if tools else BUILTIN_TOOLS, **options)
-
-
-def _check_patterns(patterns: Iterable[str], tools: Sequence[str]) -> None:
-    """A pattern with a typing error would let a tool run that nobody was asked about."""
-    for pattern in patterns:
-        if not any(fnmatchcase(tool, pattern) for tool in tools):
-            raise SetupError(
-                f"--approve {pattern!r} fits no tool; the tools are {', '.join(tools)}"
-            )
 
 
 def _exit_of(context: ExecutionContext) -> Exit:
