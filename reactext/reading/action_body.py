@@ -310,6 +310,8 @@ class ActionBody:
             self._close_fence()
         for part in self._tracker.feed("", final=True):
             self._part(part)
+        if self._is_due and not self._is_read and not "".join(self._item).strip():
+            self._findings.repaired("separator without a call")
         if self._tracker.depth and self._cut is not None:
             length, label_at = self._cut
             self._item = ["".join(self._item)[:length]]

@@ -6,6 +6,8 @@ a new thought, a repeated answer, an invented observation, question or user turn
 
 from __future__ import annotations
 
+import re
+
 from reactext.protocol import bare
 from reactext.reading.bodies import Told
 from reactext.reading.findings import ECHO, Findings
@@ -15,6 +17,10 @@ from reactext.reading.names import is_none, resolve, resolve_exactly, undressed
 from reactext.reading.placeholders import is_answer_placeholder, may_be_answer_placeholder
 from reactext.reading.scanner import Fence
 
+# Behind an action's label: the action as JSON, in a fence or not.
+_JSON_ACTION = re.compile(r"(?:```\w{0,10}\s*)?[\[\s]*\{\s*\"(?:action|tool|name|function)\w*\"")
+_NOTHING_YET = re.compile(r"(?:```\w{0,10}\s*)?[\[{\s]*")
+_MOST_BLANK = 4
 _SURE_ENDS = ("thought", "observation")
 
 
@@ -146,19 +152,22 @@ class AnswerBody:
 
     def _judge_action(self) -> None:
         """Keep holding a line that names a tool: it is an action, written after the answer."""
-        first = (
-            "".join(self._held).split("\n", 1)[0].partition(":")[2]
-            or "".join(self._held).partition("：")[2]
-        )
+        text = self._after_label()
+        first = text.split("\n", 1)[0]
         name = undressed(first.strip().split("(")[0])
         if (
             is_none(name)
             or (self._known.tools is not None and resolve_exactly(name, self._known.tools))
             or (self._known.tools is None and "(" in first and resolve(name, None).name)
+            or _JSON_ACTION.match(text)
         ):
             self._end_at(self._held_at)
-        elif self._held_lines > 1:
+        elif self._held_lines > (_MOST_BLANK if _NOTHING_YET.fullmatch(text) else 1):
             self._release()
+
+    def _after_label(self) -> str:
+        """What is held behind the label that it begins with, without blanks."""
+        return re.split("[:：]", "".join(self._held), maxsplit=1)[-1].strip()
 
     def _end_at(self, position: int) -> None:
         self._held.clear()
@@ -201,8 +210,10 @@ class AnswerBody:
         if self._held_kind == "fence":
             self._end_at(self._held_at)
             self._findings.repaired("lone fence")
+        elif self._held_kind and not self._after_label():
+            self._end_at(self._held_at)
         elif self._held_kind == "action":
-            self._held_lines = 2
+            self._held_lines = _MOST_BLANK + 1
             self._judge_action()
         elif self._held_kind:
             self._release()

@@ -34,6 +34,7 @@ class Draft:
     ``tool`` is None where the name is no known tool's. ``needs_input`` says that only a name was
     written, and ``after_name`` are the words that follow it. ``is_answer`` says that it is the
     answer dressed as a call, and ``unquoted`` holds what was taken for text without quotes.
+    ``fault`` is the part of the text that the problem is about, where that is known.
     """
 
     name: str
@@ -47,15 +48,17 @@ class Draft:
     after_name: str = ""
     is_answer: bool = False
     unquoted: tuple[str, ...] = ()
+    fault: str = ""
 
     def repaired(self, *names: str) -> Draft:
         """The same with these repairs besides."""
         return replace(self, repairs=(*self.repairs, *(each for each in names if each)))
 
 
-def nested(code: str, kind: str, name: str) -> str:
-    """Say that code stands where a value is due."""
-    return f"{code} is a {kind} as an argument of {name}; write the value itself"
+def refused(draft: Draft, code: str, kind: str) -> Draft:
+    """Return the draft with the problem that code stands where a value is due."""
+    problem = f"{code} is a {kind} as an argument of {draft.name}; write the value itself"
+    return replace(draft, problem=problem, fault=code.partition("…")[0])
 
 
 def only_parameter(tool: Tool | None) -> Parameter | None:
@@ -72,7 +75,7 @@ def bound(draft: Draft, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Draft
     """Return the draft with these arguments, by name where the tool is known."""
     expression = expression_in([*args, *kwargs.values()])
     if expression is not None:
-        return replace(draft, problem=nested(expression.text, expression.kind, draft.name))
+        return refused(draft, expression.text, expression.kind)
     if draft.tool is None:
         return replace(
             draft,

@@ -67,14 +67,19 @@ class Told:
 
 
 class Prose:
-    """A thought, or text before any label."""
+    """A thought, or text before any label.
+
+    From a line on that begins like JSON, all is held until a label shows that it was no action.
+    """
 
     over_at: int | None = None
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: Told, *, at_line_start: bool = False) -> None:
         self._told = told
         self._fenced: list[str] = []
+        self._held: list[str] = []
         self._ticks = ""
+        self._at_line_start = at_line_start
 
     @property
     def is_inside(self) -> bool:
@@ -83,8 +88,18 @@ class Prose:
     def take(self, text: str, _start: int) -> None:
         if self._ticks:
             self._fenced.append(text)
+            return
+        begun = text.lstrip(" \t>")[:1]
+        if self._held or (self._at_line_start and begun in ("{", "[")):
+            self._held.append(text)
         else:
             self._told.take(text)
+        self._at_line_start = text.endswith("\n") or (self._at_line_start and not begun)
+
+    def release(self) -> None:
+        """Tell what was held: a label follows, so it was no action."""
+        self._told.take("".join(self._held))
+        self._held.clear()
 
     def fence(self, fence: Fence) -> bool:
         self._fenced.append(fence.text)
@@ -92,12 +107,15 @@ class Prose:
             self._ticks = fence.text.strip().strip(">").strip()[:3]
         elif not fence.info and fence.text.strip().strip(">").strip().startswith(self._ticks):
             self._ticks = ""
-            self._told.take("".join(self._fenced))
+            if self._held or "".join(self._fenced[1:]).lstrip()[:1] in ("{", "["):
+                self._held += self._fenced
+            else:
+                self._told.take("".join(self._fenced))
             self._fenced.clear()
         return True
 
     def finish(self) -> None:
-        """A fence that is still open is told by nobody: what it holds may be an action."""
+        """What is held, or in an open fence, is told by nobody: it may be an action."""
 
 
 class Skip:

@@ -25,7 +25,7 @@ def bound_call(call: Call, inner: str, draft: Draft, known: Known) -> Draft:
     """Return the draft with the arguments of a call; ``inner`` is their text."""
     args, kwargs = list(call.args), dict(call.kwargs)
     if (problem := twice_given(call, draft)) is not None:
-        return replace(draft, problem=problem)
+        return replace(draft, problem=problem, fault=f"{problem.split()[0]}=")
     values = [*args, *kwargs.values()]
     variable = next((each for each in values if _is_variable(each, draft)), None)
     if variable is not None and expression_in(values) is None:
@@ -36,7 +36,8 @@ def bound_call(call: Call, inner: str, draft: Draft, known: Known) -> Draft:
         return text
     late = args[call.leading :]
     if draft.tool is not None and any(isinstance(each, Bare) for each in late):
-        return replace(draft, problem=f"{late[0]!r} in the call of {draft.name} has no name")
+        problem = f"{late[0]!r} in the call of {draft.name} has no name"
+        return replace(draft, problem=problem, fault=str(late[0]))
     if len(args) == 1 and not kwargs and isinstance(args[0], dict) and draft.tool is not None:
         return bound_object(draft, args[0]) if draft.tool.parameters else bound(draft, args, {})
     return bound(draft, args, kwargs)

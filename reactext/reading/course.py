@@ -27,10 +27,7 @@ MAX_LABELS = 5_000
 """So many labels may stand in one turn."""
 
 AFTER_CALLS = "text after the action"
-_TOKENS = {
-    "question": "QUESTION", "thought": "THOUGHT", "action": "ACTION", "action_input": "INPUT",
-    "observation": "OBSERVATION", "answer": "ANSWER",
-}  # fmt: skip
+_TOKENS = {"action_input": "INPUT"}
 
 
 class Course:
@@ -55,7 +52,7 @@ class Course:
 
     def _start_anew(self) -> None:
         self._order = Order()
-        self._body: Body = Prose(Told(self.findings, "preamble"))
+        self._body: Body = Prose(Told(self.findings, "preamble"), at_line_start=True)
         self._first_fence: Fence | None = None
         self._is_wrapped = self.has_text = self.is_labelled = self.is_over = False
         self.over_at: int | None = None
@@ -68,7 +65,7 @@ class Course:
         self.is_labelled = True
         if kind == "action_input":
             self._order.takes("ACTION")
-        self._order.takes(_TOKENS[kind])
+        self._order.takes(_TOKENS.get(kind, kind.upper()))
         names = [draft] if draft is not None else []
         self._body = body_for(kind, self.known, self.findings, 0, names=names)
 
@@ -88,6 +85,11 @@ class Course:
     def is_calling(self) -> bool:
         """Whether an action, or its input, is open."""
         return isinstance(self._body, ActionBody | InputBody)
+
+    @property
+    def awaits_action(self) -> bool:
+        """Whether the label of an action is open, and nothing is known of one."""
+        return isinstance(self._body, ActionBody) and not self._body.says_none
 
     @property
     def may_be_left(self) -> bool:
@@ -154,8 +156,10 @@ class Course:
             return True
         if label.kind == "action_input" and not self._takes_input():
             return True
-        if not self._order.takes(_TOKENS[label.kind]):
+        if not self._order.takes(_TOKENS.get(label.kind, label.kind.upper())):
             return self._refused(label)
+        if isinstance(self._body, Prose):
+            self._body.release()
         self._note(label)
         self._body = self._new_body(label)
         return True
@@ -347,10 +351,6 @@ class Course:
         self._finish_body(at)
         if not self.findings.is_held:
             self._stop()
-
-    def cut_at(self, position: int) -> None:
-        """Leave out the end of the text, from a position."""
-        self.over_at = position
 
     def _finish_body(self, at: int, *, settle: bool = True) -> None:
         body = self._body

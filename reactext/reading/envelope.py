@@ -104,7 +104,7 @@ class Envelope:
         elif not self._is_deaf:
             if self.is_final and was_line_start and self._is_residue(text):
                 self.course.findings.repaired("cut stop word")
-                self.course.cut_at(start)
+                self.course.over_at = start
             else:
                 self.course.take(text, start)
 
@@ -219,7 +219,7 @@ class Envelope:
         """Read what is still open at the end of the text; ``cut`` at a length limit."""
         if self._ending is not None:
             self.course.findings.repaired(TOKEN)
-            self.course.cut_at(self._ending.start)
+            self.course.over_at = self._ending.start
         if not self._is_deaf:
             self.course.finish(cut=cut)
 

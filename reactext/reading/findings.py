@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from reactext.models import Action, TextDelta
-from reactext.reading.binding import Draft, nested
+from reactext.reading.binding import Draft, refused
 from reactext.reading.code import call_in, takes_code
 from reactext.reading.json_calls import MAX_CALLS
 from reactext.reading.placeholders import is_answer_placeholder
@@ -29,6 +29,7 @@ class Findings:
     repairs: dict[str, None] = field(default_factory=dict)
     problem: str = ""
     problem_at: int = 0
+    problem_part: str = ""
     is_held: bool = False
     _held: list[TextDelta | Action] = field(default_factory=list)
     _waiting: list[Draft] = field(default_factory=list)
@@ -55,13 +56,6 @@ class Findings:
         text = self.told("preamble") if before is None else before.strip()
         self._texts.pop("preamble", None)
         self.tell(kind, text)
-
-    def untold(self, kind: str, text: str) -> None:
-        """Leave out a text that turned out to be none of this kind, though it was told as it."""
-        told = self.told(kind)
-        position = told.rfind(text[:40]) if text else -1
-        if position >= 0:
-            self._texts[kind] = [told[:position].rstrip()]
 
     def forget(self) -> None:
         """Take all that was read as reasoning: nothing of it was certain.
@@ -95,10 +89,10 @@ class Findings:
         """Note what was tolerated."""
         self.repairs.update(dict.fromkeys(names))
 
-    def fault(self, problem: str, at: int) -> None:
-        """Note why nothing can be read; the first reason counts."""
+    def fault(self, problem: str, at: int, part: str = "") -> None:
+        """Note why nothing can be read, and which part shows it; the first reason counts."""
         if not self.problem:
-            self.problem, self.problem_at = problem, at
+            self.problem, self.problem_at, self.problem_part = problem, at, part
 
     def adopt(self, other: Findings) -> None:
         """Take over the actions or the answer of another reading."""
@@ -127,7 +121,7 @@ class Findings:
             return
         draft = self._without_code(draft)
         if draft.problem:
-            self.fault(draft.problem, at)
+            self.fault(draft.problem, at, draft.fault)
             self._waiting.append(draft)
             if len(self._waiting) > MAX_CALLS:
                 raise _too_many()
@@ -142,7 +136,7 @@ class Findings:
         if self.tools is None or draft.problem or takes_code(draft.tool):
             return draft
         found = next((code for each in draft.unquoted if (code := call_in(each, self.tools))), None)
-        return draft if found is None else replace(draft, problem=nested(found, "call", draft.name))
+        return draft if found is None else refused(draft, found, "call")
 
     def _emit(self, draft: Draft) -> None:
         if len(self.actions) >= MAX_CALLS:

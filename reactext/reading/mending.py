@@ -76,11 +76,12 @@ class UnmendableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """The text as it was meant, and what had to be tolerated."""
+    """The text as it was meant, and what had to be tolerated; ``cut_off`` is an open string."""
 
     text: str
     repairs: tuple[str, ...]
     cut_in_string: bool = False
+    cut_off: str = ""
 
 
 def mend(text: str) -> Mended:
@@ -96,6 +97,7 @@ class _Mender:
     stack: list[str] = field(default_factory=list)
     repairs: dict[str, None] = field(default_factory=dict)
     cut_in_string: bool = False
+    cut_off: str = ""
     doubled: int = 0
     last_comment_end: int | None = None
 
@@ -109,7 +111,7 @@ class _Mender:
         for word in _STRING_OR_WORD.finditer(text):
             if (named := _tolerated(word["word"], word["after"])) is not None:
                 self._repaired(named)
-        return Mended(text, tuple(self.repairs), self.cut_in_string)
+        return Mended(text, tuple(self.repairs), self.cut_in_string, self.cut_off)
 
     def _repaired(self, name: str) -> None:
         self.repairs[name] = None
@@ -290,6 +292,7 @@ class _Mender:
         if path is not None:
             return path.end() - 1, path.end()
         self.cut_in_string = True
+        self.cut_off = self.text[start - 1 :]
         self._repaired("missing quote")
         return len(self.text), len(self.text)
 

@@ -27,7 +27,7 @@ def body_for(
     """Return the body of a label; ``names`` are those of the tools that an input is for."""
     if kind == "thought":
         joint = "\n" if findings.has_told("thought") else ""
-        return Prose(Told(findings, "thought", joint))
+        return Prose(Told(findings, "thought", joint), at_line_start=not start)
     if kind == "action":
         return ActionBody(known, findings, start)
     if kind == "action_input":

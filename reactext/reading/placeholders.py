@@ -8,7 +8,7 @@ _NAME = re.compile(
     r"[<\[{(＜【].*(?:\s|of|one|tool|工具|名称).*[>\])}＞】]\Z"
     r"|the action to take\b.*|tool[ _]name\Z|action[ _]name\Z"
     r"|(?:name of )?(?:a|the|your)[ _]tool\b.*|your[ _]action\Z"
-    r"|\$?[A-Z_]*TOOL_?NAME[A-Z_]*\Z|工具名称?\Z|\.\.\.\Z|…\Z",
+    r"|\$?[A-Z_]*TOOL_?NAME[A-Z_]*\Z|\$\{?[A-Z_]{3,40}\}?\Z|工具名称?\Z|\.\.\.\Z|…\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _OPENING = "[<{(（【＜"

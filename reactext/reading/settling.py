@@ -116,12 +116,10 @@ def _resort(envelope: Envelope, given: Settlement) -> None:
 def _adopt(course: Course, found: Resort, text: str, visible_from: int) -> None:
     findings = course.findings
     if found.findings.problem and not found.findings.actions:
-        findings.fault(found.findings.problem, found.start)
+        findings.fault(found.findings.problem, found.start, found.findings.problem_part)
         return
     if not course.is_labelled:  # what stands before the step was its thought
         findings.preamble_was("thought", before=text[visible_from : found.start])
-    else:
-        findings.untold("thought", text[found.start : found.end].strip())
     findings.adopt(found.findings)
     findings.repaired(found.repair)
     course.over_at = found.end
@@ -143,6 +141,8 @@ def _error(envelope: Envelope, given: Settlement) -> TurnError:
     problem, position = findings.problem, findings.problem_at
     if not problem:
         problem, position = _missing(envelope, given)
+    else:
+        position = _place(given.text, position, findings.problem_part)
     return TurnError(
         problem,
         text=given.text[: envelope.course.seen_to],
@@ -153,6 +153,13 @@ def _error(envelope: Envelope, given: Settlement) -> TurnError:
             (problem, given.text[position:], given.text),
         ),
     )
+
+
+def _place(text: str, position: int, part: str) -> int:
+    """Return where the part at fault stands; else where the text begins, behind blanks."""
+    position += len(text[position:]) - len(text[position:].lstrip())
+    found = text.find(part, position) if part else -1
+    return min(found if found >= 0 else position, len(text))
 
 
 def _missing(envelope: Envelope, given: Settlement) -> tuple[str, int]:
@@ -166,7 +173,9 @@ def _missing(envelope: Envelope, given: Settlement) -> tuple[str, int]:
         return "the reasoning does not end, and holds no complete step", end
     if course.orphan_input_at is not None:
         return "an action input without an action: no tool is named", course.orphan_input_at
-    if course.is_labelled or given.has_cue:
+    if course.awaits_action:
+        return "there is the label of an action, but no action behind it", end
+    if course.findings.has_told("thought"):
         return "there is a thought, but no action and no final answer", end
     return "there is no action and no final answer", end
 

@@ -259,7 +259,8 @@ def _with_arguments(bracketed: str, inner: str, draft: Draft, known: Known) -> D
     try:
         mended = mend(bracketed)
         if mended.cut_in_string:
-            return replace(draft, problem=f"the call of {draft.name} breaks off within a value")
+            problem = f"the call of {draft.name} breaks off within a value"
+            return replace(draft, problem=problem, fault=mended.cut_off)
         # The name was resolved before, and may hold what the grammar does not allow in one.
         call = read_call(f"call{mended.text}", CallSyntax())
     except UnmendableError as error:

@@ -28,8 +28,11 @@ def shown(events: list[TextDelta | Action]) -> str:
     [
         ("Thought:", [" Yes", " look", " it"], ["thought 'Yes'", "thought ' look'", "thought ' it'"]),
         ("Thought:", ["x\nAct", "ually y"], ["thought 'x'", "thought '\\nActually y'"]),
-        ("Thought:", ["x\n```js", "on\n{}\n", "```\n"],
-         ["thought 'x'", ".", "thought '\\n```json\\n{}\\n```'"]),
+        ("Thought:", ["x\n```py", "\na=1\n", "```\n"],
+         ["thought 'x'", ".", "thought '\\n```py\\na=1\\n```'"]),
+        ("Thought:", [" {\"final_answer\": ", "\"x\"}"], [".", "."]),
+        ("Thought:", ["x\n{}", "\ny\nAction: get_time()\n"],
+         ["thought 'x'", "thought '\\n{}\\ny', call get_time"]),
         ("", ["Action: ", 'search(query="a"', ")", " || "], [".", ".", ".", "call search"]),
         ("", ["Action: get_time(", ")", " |", "| "], [".", ".", ".", "call get_time"]),
         ("", ["Action: get_time()", " o", "r", " else"], [".", ".", ".", "."]),

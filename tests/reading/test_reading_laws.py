@@ -106,6 +106,11 @@ def hold(text: str, tools: Toolbox | None, cue: str, random: Random) -> None:
         event.text for event in events if not isinstance(event, Action) and event.kind == "answer"
     )
     assert answer == (came_to.answer or "")
+    thought = "".join(
+        event.text for event in events if not isinstance(event, Action) and event.kind == "thought"
+    )
+    if "missing opening tag" not in came_to.repairs:  # else it turned out to be thinking
+        assert thought.strip() == came_to.thought
     assert (came_to.answer is None) == bool(came_to.actions)
     assert text.startswith(came_to.text)
     assert Turn.model_validate_json(came_to.model_dump_json()) == came_to

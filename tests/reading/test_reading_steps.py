@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from texts import TOOLS
 
+from reactext import TurnError, parse
 from reactext.grammar import GrammarError, read_value
 from reactext.protocol import Protocol
 from reactext.reading.beginnings import MORE
@@ -244,3 +245,46 @@ def test_no_tool(text: str) -> None:
 )
 def test_a_tool_whose_name_begins_like_none(text: str) -> None:
     assert not is_none(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('Thought: a\nAction:  get_weather(city=search("x"))', 'search("x")'),
+        ("Action: get_weather(city=user_city)", "user_city"),
+        ('Action: get_weather(city="Oslo", city="Bergen")', 'city="Oslo"'),
+        ('Action: get_weather(city="Oslo, unit=5', '"Oslo, unit'),
+        ("Action: get_weather\nAction Input: city: get_time()", "get_time()"),
+        ("Action:\n\n  get_weather('x', 1, 2)", "get_weather("),
+        ("Action: ", ""),
+    ],
+)
+def test_a_fault_is_shown_where_it_stands(text: str, place: str) -> None:
+    with pytest.raises(TurnError) as failure:
+        parse(text, TOOLS)
+    assert text[failure.value.position :].startswith(place)
+    assert text[failure.value.position :].strip() or not place
+
+
+@pytest.mark.parametrize(
+    ("text", "repair"),
+    [
+        ("Action: f(x=1,,y=2)", "doubled comma"),
+        ("Action: get_time()\nObservation: 12", "invented observation"),
+        ("Action: get_time()\nThought: and now\nAction: get_time()", "text after the action"),
+        ("Action: get_time()\nObserv", "cut stop word"),
+        ("Action: get_time()<|im_end|>", "template token"),
+        ("Action: get_time() ||", "separator without a call"),
+        ("Action: search(query=None)", "literal of Python"),
+        ("Action: search(two words)", "text without quotes"),
+        ('Action: "search"("a")', "decoration"),
+        ("- Action: `search('a')`", "decoration"),
+        ("Action: None\nFinal Answer: x", "action without a tool"),
+        ("Observation: 1\nAction: get_time()", "echo of the prompt"),
+        ('Action: search(query="C:\\Users")', "single backslashes"),
+        ('Action: create_event\nAction Input: {title: "x"}', "key without quotes"),
+    ],
+)
+def test_what_is_tolerated_is_named(text: str, repair: str) -> None:
+    for tools in (TOOLS, None):
+        assert repair in parse(text, tools).repairs
