@@ -31,6 +31,7 @@ from reactext.reading.written_calls import (
 )
 
 _CHOICE_LENGTH = 8
+_MOST_WORDS = 200
 
 
 class ActionBody:
@@ -54,6 +55,8 @@ class ActionBody:
         self._names: list[Draft] = []
         self._keyed: list[str] = []
         self._is_after_blank_line = False
+        self._is_blank = True
+        self._words = 0
         self.says_none = False
         self._after_none: list[str] = []
         self.over_at: int | None = None
@@ -129,6 +132,7 @@ class ActionBody:
             if not self._is_read:
                 self._item.append(part.text)
                 self._length += len(part.text)
+                self._is_blank = self._is_blank and not part.text.strip()
             else:
                 self._trailer.append(part.text)
                 self._follow_certain(part.text)
@@ -184,6 +188,7 @@ class ActionBody:
             return
         self._findings.repaired("other separator")
         self._item, self._is_read, self._is_closed = [text[joint.end() :]], False, False
+        self._is_blank = False
         self._is_between = False
         self._closed()
 
@@ -202,7 +207,7 @@ class ActionBody:
 
     def _separated(self, bar: str) -> None:
         if bar in ("|", "｜") and not self._is_closed and not self._is_read:
-            if not "".join(self._item).strip():
+            if self._is_blank:
                 self._findings.repaired("separator without a call")
                 return
             self._item.append(bar)
@@ -210,7 +215,7 @@ class ActionBody:
             return
         if bar in ("|", "｜"):
             self._findings.repaired("single bar")
-        if not self._is_read and not "".join(self._item).strip():
+        if not self._is_read and self._is_blank:
             self._findings.repaired("separator without a call")
         self._item_ends()
         if self.pending is not None and self.pending.tool is not None:
@@ -223,6 +228,7 @@ class ActionBody:
     def _line_ends(self) -> None:
         if not self._is_read and not "".join(self._item).strip(" \t\r`*"):
             self._item.clear()
+            self._is_blank = True
             self._length = 0
             return
         self._item_ends()
@@ -240,6 +246,7 @@ class ActionBody:
             self._findings.repaired("text after the call")
         self._trailer.clear()
         self._item.clear()
+        self._is_blank = True
         self._length = 0
         self._is_closed = self._is_read = self._is_due = False
         self._cut = None
@@ -287,6 +294,9 @@ class ActionBody:
             self.pending = None
             return True
         self._findings.repaired("words after the tool name")
+        self._words += 1
+        if self._words > _MOST_WORDS:
+            self.over_at = self._item_start
         return False
 
     def _drafted(self, draft: Draft) -> None:
@@ -310,7 +320,7 @@ class ActionBody:
             self._close_fence()
         for part in self._tracker.feed("", final=True):
             self._part(part)
-        if self._is_due and not self._is_read and not "".join(self._item).strip():
+        if self._is_due and not self._is_read and self._is_blank:
             self._findings.repaired("separator without a call")
         if self._tracker.depth and self._cut is not None:
             length, label_at = self._cut
@@ -330,9 +340,7 @@ class ActionBody:
         """End here because the text was cut: what is not complete is not run."""
         if not self._after_certain:
             self._tell_certain()
-        if (self._is_read and not self._certain) or (
-            self.pending is None and not "".join(self._item).strip()
-        ):
+        if (self._is_read and not self._certain) or (self.pending is None and self._is_blank):
             return
         name = self.pending.name if self.pending is not None else ""
         self._add(

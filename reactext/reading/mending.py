@@ -18,6 +18,7 @@ from reactext.reading.tracking import CLOSERS, MAX_DEPTH, OPENERS, TooMuchError
 _TWINS = str.maketrans("，：＝；＋－．０１２３４５６７８９　、", ",:=;+-.0123456789 ,")
 _PLAIN = re.compile(rf"[^{re.escape(QUOTES)}(\[{{（［｛【)\]}}）］｝】#/]+")
 _COMMENT = re.compile(r"/\*[\s\S]*?\*/|//[^\n]*|#[^\n]*")
+_RUN = re.compile(r"#+|/+(?=/)")
 _TRIPLE = ('"""', "'''")
 _KEY_FOLLOWS = re.compile(r"\s*(?:[^\W\d]\w{0,60}\s{0,8}[:=：＝](?!/)|[\"'“‘\[{(])")
 _PREFIX = re.compile(r"(?<![\w\"])([rRbBuUfF]{1,2})\Z")
@@ -148,15 +149,11 @@ class _Mender:
         return tail.rstrip()
 
     def _slash(self, character: str) -> None:
-        comment = self._comment()
         before = self.text[self.here - 1 : self.here]
         is_data = self.stack[-1:] in (["}"], ["]"])
         between = is_data or self._before()[-1:] in tuple(',([{"])}') or not self.written
-        if (
-            comment is not None
-            and between
-            and (before == "" or before.isspace() or before in ",([{")
-        ):
+        may_open = between and (before == "" or before.isspace() or before in ",([{")
+        if may_open and (comment := self._comment()) is not None:
             if character == "#" and comment[0][1:2].strip() and self.stack[-1:] == [")"]:
                 self.written.append(character)
                 self.here += 1
@@ -164,8 +161,10 @@ class _Mender:
             self._repaired("comment")
             self.here = comment.end()
             return
-        self.written.append(character)
-        self.here += 1
+        run = _RUN.match(self.text, self.here)
+        end = self.here + 1 if run is None else run.end()
+        self.written.append(self.text[self.here : end])
+        self.here = end
 
     def _comment(self) -> re.Match[str] | None:
         if self.text.startswith("/*", self.here) and self.last_comment_end is None:

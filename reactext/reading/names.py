@@ -110,7 +110,7 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
         return Named("", problem="no tool is named")
     if tools is None:
         return _unknown(name, written)
-    for candidate, repair in _candidates(name):
+    for candidate, repair in _candidates(name) if len(name) <= _LONGEST else ():
         tool = resolve_exactly(candidate, tools)
         if repair == "namespace" and _names_a_tool(name[: -len(candidate)], tools):
             break

@@ -18,7 +18,7 @@ MAX_DEPTH = 64
 """So many brackets may be open at once."""
 
 MAX_EVENTS = 20_000
-"""So many brackets and quotes may stand in one text."""
+"""So many brackets, quotes, slashes and hashes may stand in one text."""
 
 OPENERS = dict(zip("([{（［｛【", ")]})]}]", strict=True))
 CLOSERS = dict(zip(")]}）］｝】", ")]})]}]", strict=True))
@@ -39,6 +39,7 @@ class TooMuchError(Exception):
 
 
 _OUTSIDE = r"\"'`“”„‘’«「『＂＇(\[{（［｛【)\]}）］｝】|｜\n#/\\"
+_RUN = re.compile(r"#+|/+(?=/)")
 _VALUE_COMES_AFTER = "([{（［｛【,，=＝:：、+|｜"
 _LINE_LOOK = 400
 _Step = tuple[int, PartKind | None] | None
@@ -166,7 +167,8 @@ class Tracker:
     def _count(self) -> None:
         self._events += 1
         if self._events > MAX_EVENTS:
-            raise TooMuchError(f"there are more than {MAX_EVENTS} brackets and quotes in one call")
+            signs = "brackets and quotes, or slashes and hashes,"
+            raise TooMuchError(f"there are more than {MAX_EVENTS} {signs} in one call")
 
     def _opened(self, here: int, closer: str) -> _Step:
         self._count()
@@ -197,6 +199,8 @@ class Tracker:
         two = text[here : here + 2]
         if two[0] == "\\":
             return here + len(two), None
+        if self._stack:
+            self._count()
         after_blank = self._tail[-1:].isspace() or self._tail[-1:] in ("(", "[", "{", ",")
         is_data = not self._stack or self._stack[-1] in "]}"
         between_values = is_data or self._solid in ",，([{\"'”’)]}"
@@ -207,7 +211,10 @@ class Tracker:
             self._comment_end = "*/"
         elif is_line and after_blank and between_values:
             self._comment_end = "\n"
-        return here + (2 if self._comment_end else 1), "comment" if self._opens_outside() else None
+        if self._comment_end:
+            return here + 2, "comment" if self._opens_outside() else None
+        run = _RUN.match(text, here)
+        return here + 1 if run is None else run.end(), None
 
     def _opens_outside(self) -> bool:
         return bool(self._comment_end) and not self._stack
