@@ -1,10 +1,12 @@
-"""How many of twenty tasks a model gets right, and what each cost.
+"""How many of thirty tasks a model gets right, and what each cost.
 
-    python benchmarks/tasks.py [MODEL] [--constrain auto|off] [--only N,N] [--verbose]
+    python benchmarks/tasks.py [MODEL] [--constrain auto|off] [--only N,N] [--prompts DIR]
+                               [--frame NAME] [--verbose]
 
-Fourteen tasks in English and six in Chinese: arithmetic, weather, orders, flights, hotels, trips,
-and questions that need no tool. An answer is right when it holds what its task names. The sample
-is small: a difference of two or three tasks says nothing.
+Twenty tasks, fourteen in English and six in Chinese: arithmetic, weather, orders, flights, hotels,
+trips. Then ten that no tool helps with: greetings, facts, small translations, and sums where there
+is no calculator. An answer is right when it holds what its task names and nothing of the worked
+example in the prompt. The sample is small: a difference of two or three tasks says nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import time
 from pathlib import Path
 
 import reactext
-from reactext import Engine, ExecutionContext, tool
+from reactext import Engine, ExecutionContext, Tool, tool
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
@@ -58,10 +60,28 @@ TASKS: list[tuple[str, list[str]]] = [
     ("在上海住两晚，最便宜的酒店一共多少钱？", ["658"]),
 ]
 
+PLAIN: list[tuple[str, list[str]]] = [
+    ("Hello!", ["[Hh]ello|[Hh]i\\b|help"]),
+    ("Thank you!", ["welcome|glad|[Nn]o problem"]),
+    ("Translate 'good morning' into Spanish.", ["[Bb]uenos d"]),
+    ("What is the capital of France?", ["Paris"]),
+    ("Which month comes after March?", ["April"]),
+    ("What is the opposite of hot?", ["[Cc]old"]),
+    ("你好", ["你好|您好|帮"]),
+    ("把“谢谢”翻译成英语。", ["[Tt]hank"]),
+    ("What is 2+2?", ["\\b4\\b|[Ff]our"]),
+    ("What is 10 - 3?", ["\\b7\\b|[Ss]even"]),
+]
+"""The sums are asked of an engine without the calculator."""
+
+COPIED = r"Oslo|Lima|709000|10092000|奥斯陆|利马"
+"""What stands in the worked example."""
+
 
 def right(context: ExecutionContext, wanted: list[str]) -> bool:
-    """Whether the answer holds each thing that its task names."""
-    return all(re.search(each, context.answer or "") for each in wanted)
+    """Whether the answer holds each thing that its task names, and nothing of the example."""
+    answer = context.answer or ""
+    return all(re.search(each, answer) for each in wanted) and not re.search(COPIED, answer)
 
 
 def account(context: ExecutionContext) -> str:
@@ -83,25 +103,39 @@ def main() -> None:
     options.add_argument("--only", default="")
     options.add_argument("--verbose", action="store_true")
     options.add_argument("--frame")
+    options.add_argument("--prompts")
     given = options.parse_args()
     chosen = {int(each) for each in given.only.split(",") if each}
-    engine = Engine(
-        reactext.model(given.model),
-        tools=TOOLS,
-        max_steps=8,
-        step_tokens=200,
-        frame=given.frame,
-        constrain="auto" if given.constrain == "auto" else False,
-    )
-    passed, seconds, steps, parallel, corrections = 0, [], 0, 0, 0
-    for number, (task, wanted) in enumerate(TASKS, 1):
+    model = reactext.model(given.model)
+
+    def engine_with(tools: list[Tool]) -> Engine:
+        return Engine(
+            model,
+            tools=tools,
+            max_steps=8,
+            step_tokens=200,
+            frame=given.frame,
+            prompts=given.prompts,
+            constrain="auto" if given.constrain == "auto" else False,
+        )
+
+    usual, without = engine_with(TOOLS), engine_with(TOOLS[1:])
+    passed, plain, called, copied = 0, 0, 0, 0
+    seconds, steps, parallel, corrections = [], 0, 0, 0
+    for number, (task, wanted) in enumerate(TASKS + PLAIN, 1):
         if chosen and number not in chosen:
             continue
+        engine = without if number > len(TASKS) + len(PLAIN) - 2 else usual
         began = time.perf_counter()
         context = engine.run(task)
         took = time.perf_counter() - began
         good = right(context, wanted)
-        passed += good
+        if number > len(TASKS):
+            plain += good
+            called += any(step.turn.actions for step in context.steps)
+        else:
+            passed += good
+        copied += bool(re.search(COPIED, context.answer or ""))
         seconds.append(took)
         steps += len(context.steps)
         parallel += any(len(step.turn.actions) > 1 for step in context.steps)
@@ -116,8 +150,10 @@ def main() -> None:
             print(account(context))
     count = len(seconds)
     print(
-        f"{passed}/{count} right, {steps / count:.1f} steps a task, {parallel} tasks with parallel "
-        f"calls, {corrections} corrections, median {statistics.median(seconds):.1f} s a task"
+        f"{passed}/{len(TASKS)} right with tools and {plain}/{len(PLAIN)} without, {called} of "
+        f"these called a tool, {copied} answers copied the example, {steps / count:.1f} steps a "
+        f"task, {parallel} tasks with parallel calls, {corrections} corrections, median "
+        f"{statistics.median(seconds):.1f} s a task"
     )
 
 

@@ -212,7 +212,8 @@ def _texts(source: Source) -> dict[str, str]:
             f"prompts={str(source)!r} is neither a directory nor the text of a template; a text "
             "holds {{ … }} or {% … %}"
         )
-    files = sorted(directory.rglob("*.jinja"))
+    # not deeper, or a wrong directory would be searched whole
+    files = sorted([*directory.glob("*.jinja"), *directory.glob("[!.]*/*.jinja")])
     if not files:
         raise SetupError(f"there is no template in prompts={str(source)!r}, such as react.jinja")
     return {path.relative_to(directory).with_suffix("").as_posix(): _text(path) for path in files}

@@ -6,8 +6,9 @@ Its arguments are bound and validated in `arguments`, its calls are run in `runn
 from __future__ import annotations
 
 import difflib
+import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict, Unpack, overload
 
@@ -136,9 +137,10 @@ def _made(function: Callable[..., Any], options: ToolOptions) -> Tool:
     if isinstance(function, Tool):
         raise SetupError(f"{function.name!r} already is a tool; give its options where it is made")
     if not callable(function):
-        raise SetupError(f"a tool is made of a function, not of {shown(function)}")
+        name = f"; a name is given as name={function!r}" if isinstance(function, str) else ""
+        raise SetupError(f"a tool is made of a function, not of {shown(function)}{name}")
     given = dict(options)
-    name = given.pop("name", None) or getattr(function, "__name__", "")
+    name = given.pop("name", None) or _name_of(function)
     if not isinstance(name, str):
         raise SetupError(f"name={shown(name)} must be a text")
     if not name or name == "<lambda>":
@@ -159,6 +161,12 @@ def _made(function: Callable[..., Any], options: ToolOptions) -> Tool:
         context_parameter=signature.context_parameter,
         **given,  # type: ignore[arg-type]  # their names were checked, their values are below
     )
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", "")
 
 
 def _check_name(name: str) -> None:
@@ -234,7 +242,8 @@ def example_call(tool: Tool, *, own: bool = True) -> str:
 
 
 Tools = Annotated[
-    Iterable[Tool | Callable[..., Any]], Such("a list of tools, such as [get_weather]")
+    Iterable[Tool | Callable[..., Any]],
+    Such("a list of tools, such as [get_weather]", lambda given: not isinstance(given, Mapping)),
 ]
 
 

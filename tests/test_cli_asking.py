@@ -132,6 +132,12 @@ def test_the_task_from_stdin(place: Path) -> None:
     assert ExecutionContext.model_validate_json(result.stdout).task.strip() == "What is 17 * 23?"
 
 
+def test_a_task_without_quotes(place: Path) -> None:
+    arguments = ["ask", "What", "is", "17", "--json", "--model", "python:scripts.py:answering"]
+    result = CliRunner().invoke(app, arguments)
+    assert ExecutionContext.model_validate_json(result.stdout).task == "What is 17"
+
+
 def test_own_tools(place: Path) -> None:
     result = ask("greeting", "--tools", "greeter.py")
     assert "← Hello Ana" in result.stderr

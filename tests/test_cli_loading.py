@@ -45,12 +45,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "my_tools.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "neighbour.py").write_text("shared = 1\n", encoding="utf-8")
     (tmp_path / "broken.py").write_text("x = 1\ny = x / 0\n", encoding="utf-8")
+    wrong = "from reactext.tools import tool\n\n@tool(timeout='5')\ndef f(): ...\n"
+    (tmp_path / "wrong.py").write_text(wrong, encoding="utf-8")
     (tmp_path / "unfinished.py").write_text("def f(:\n", encoding="utf-8")
     (tmp_path / "empty.py").write_text("", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
-    for name in ("my_tools", "neighbour", "broken", "unfinished", "empty"):
+    for name in ("my_tools", "neighbour", "broken", "wrong", "unfinished", "empty"):
         sys.modules.pop(name, None)
 
 
@@ -99,9 +101,10 @@ def test_what_cannot_be_loaded(place: Path, named: str, complaint: str) -> None:
         tools_from([named])
 
 
-def test_the_line_that_failed_is_named(place: Path) -> None:
-    with pytest.raises(SetupError, match=r"broken\.py, line 2"):
-        tools_from(["broken.py"])
+@pytest.mark.parametrize(("name", "line"), [("broken", 2), ("wrong", 3)])
+def test_the_line_that_failed_is_named(place: Path, name: str, line: int) -> None:
+    with pytest.raises(SetupError, match=rf"{name}\.py, line {line}\)"):
+        tools_from([f"{name}.py"])
 
 
 def test_an_object_needs_a_name(place: Path) -> None:

@@ -183,6 +183,13 @@ TOLD: list[tuple[Callable[[], Any], str]] = [
     (of_engine(tools=None), "tools=None must be a Toolbox or a list of tools, such as"),
     (of_engine(tools=look), "must be a Toolbox or a list of tools, such as [get_weather]"),
     (of_engine(tools="look"), "tools='look' must be a Toolbox or a list of tools"),
+    (of_engine(tools={"look": look}), "must be a Toolbox or a list of tools, such as"),
+    (lambda: tool("look"), "not of 'look'; a name is given as name='look'"),  # type: ignore[call-overload]
+    (lambda: reactext.EmbeddedModel("llama3"), "no weights are named 'llama3'; there are"),
+    (lambda: Engine("qwen2.5:7b"), "did you mean 'ollama:qwen2.5:7b'?"),
+    (lambda: Engine("olama:qwen2.5:7b"), "did you mean 'ollama:qwen2.5:7b'?"),
+    (lambda: Engine("embeded"), "did you mean 'embedded'?"),
+    (lambda: Engine("http://gpu:8080"), "did you mean 'llamacpp:http://gpu:8080'?"),
     (of_engine(tools=[look, 5]), "tools[1]=5 must be a Tool or a function"),
     (of_engine(constrain="yes"), "constrain='yes' must be \"auto\", True or False"),
     (of_engine(on_limit="stop"), "on_limit='stop' must be \"answer\" or \"error\""),

@@ -250,7 +250,6 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (Thing.method, {}, "tool(thing.method)"),
     (Thing(), {}, "not of"),
     (lambda x: x, {}, "use tool(…, name=…)"),
-    (functools.partial(plain), {}, "use tool(…, name=…)"),
     (tool(plain), {}, "already is a tool"),
     (3, {}, "not of 3"),
     (plain, {"name": "a(b)"}, "cannot be named 'a(b)'"),

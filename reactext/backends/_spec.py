@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 
 from reactext.backends._http import Origin
 from reactext.backends._ollama_facts import foremost
@@ -50,7 +51,18 @@ def model(spec: str | None = None) -> Model:
     if kind == "openai" and rest:
         url, _, name = rest.partition("#")
         return OpenAICompletionModel(url, name or None)
-    raise SetupError(f"{spec!r} names no model; write {_FORMS}")
+    raise SetupError(f"{spec!r} names no model; write {_FORMS}{_guess(spec)}")
+
+
+def _guess(spec: str) -> str:
+    kind, _, rest = spec.partition(":")
+    kinds = ("ollama", "embedded", "llamacpp", "openai")
+    meant = f"ollama:{spec}"
+    if alike := get_close_matches(kind, kinds, n=1):
+        meant = f"{alike[0]}:{rest}" if rest else alike[0]
+    if kind in ("http", "https"):
+        meant = f"llamacpp:{spec}"
+    return f"; did you mean {meant!r}?" if kind not in ("", *kinds) else ""
 
 
 def _whatever_is_there() -> Model:

@@ -22,7 +22,7 @@ from reactext.backends.llamacpp import LlamaCppModel
 from reactext.completion import Completion, ModelCard
 from reactext.errors import SetupError
 from reactext.given import Count, Text, checked
-from reactext.weights import locate
+from reactext.weights import known_or_here, locate
 
 DEFAULT_WINDOW = 8192
 
@@ -53,6 +53,8 @@ class EmbeddedModel:
         retry: Retry | None = None,
     ) -> None:
         self.name = os.fspath(name_or_path)
+        if not self.name.endswith(".gguf"):  # a file may come later, a name does not
+            known_or_here(self.name)
         self._window = window
         self._parallel = parallel
         self._threads = threads

@@ -54,8 +54,17 @@ def _engine_options(command: _Command) -> _Command:
     return command
 
 
+def _task(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> str:
+    """Join what a shell took apart, where the task stood in no quotes."""
+    task = " ".join(words)
+    return sys.stdin.read() if task == "-" else task
+
+
+task_argument = click.argument("task", nargs=-1, required=True, callback=_task, metavar="TASK")
+
+
 @click.command()
-@click.argument("task")
+@task_argument
 @_engine_options
 @click.option("--approve", multiple=True, metavar="PATTERN", help="Ask before such tools are run.")
 @click.option(
@@ -88,11 +97,10 @@ def ask(
 
     options["approve"] = dict.fromkeys(approve, True) or None
     options["hooks"] = [] if trace is None else [Trace(trace)]
-    text = _text_of(task)
     with kept_apart() as out, model_of(model) as chosen:
         engine = _engine(chosen, **options)
         with (
-            engine.stream(text) as run,
+            engine.stream(task) as run,
             Account(quiet=quiet, answer=not as_json, out=out, model=name_of(chosen)) as account,
         ):
             try:
@@ -104,17 +112,12 @@ def ask(
 
 
 @click.command()
-@click.argument("task")
+@task_argument
 @_engine_options
 def render(task: str, model: str | None, **options: Any) -> None:
     """Print the exact text that a model would be sent first for TASK."""
-    text = _text_of(task)
     with kept_apart() as out, model_of(model) as chosen:
-        out.write(_engine(chosen, **options).render(text))
-
-
-def _text_of(task: str) -> str:
-    return sys.stdin.read() if task == "-" else task
+        out.write(_engine(chosen, **options).render(task))
 
 
 def _engine(model: Any, *, tools: tuple[str, ...], **options: Any) -> Engine:

@@ -64,11 +64,17 @@ def _module_at(place: str) -> tuple[ModuleType, str]:
         with contextlib.redirect_stdout(sys.stderr):  # what it prints is no part of our output
             return (_run_file(path) if where.endswith(".py") else _import(where)), name
     except (Exception, SystemExit) as error:  # whatever the user's module raises is told
-        last = traceback.extract_tb(error.__traceback__)[-1]
         raise SetupError(
-            f"{where!r} cannot be loaded: {type(error).__name__}: {error} "
-            f"({last.filename}, line {last.lineno})"
+            f"{where!r} cannot be loaded: {type(error).__name__}: {error}{_place(error)}"
         ) from error
+
+
+def _place(error: BaseException) -> str:
+    """Say where it was raised, or where the user's file called what raised it."""
+    ours = str(Path(__file__).resolve().parent.parent)
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [each for each in frames if not each.filename.startswith((ours, "<frozen"))]
+    return f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""
 
 
 def _split(place: str) -> tuple[str, str]:

@@ -201,7 +201,7 @@ def _adapter(typed: Any, name: str, tool_name: str) -> tuple[TypeAdapter[Any], d
         adapter = TypeAdapter(typed)
         return adapter, json_schema(adapter)
     except PydanticUserError as error:
-        why = str(error).split("\n", 1)[0].rstrip(".")
+        why = str(error).split("\n", 1)[0].split(". ", 1)[0].rstrip(".")
         raise SetupError(
             f"parameter {name!r} of tool {tool_name!r} has the type {typed!r}, which no model can "
             f"write ({why}); use texts, numbers, lists, dicts, enums, dataclasses or pydantic "

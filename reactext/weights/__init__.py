@@ -27,6 +27,7 @@ __all__ = [
     "cache_directory",
     "find",
     "is_here",
+    "known_or_here",
     "locate",
     "path_of",
 ]
@@ -45,10 +46,9 @@ def locate(
     Raises `SetupError` for an unknown name, and `WeightsUnavailable` when no source has the file
     or it cannot be written.
     """
-    given = Path(os.path.expanduser(name_or_path))
-    if given.is_file():
-        return given
-    weights = find(name_or_path, catalogue)
+    weights = known_or_here(name_or_path, catalogue)
+    if isinstance(weights, Path):
+        return weights
     path = path_of(weights)
     notice = notice or _tell
     try:
@@ -65,6 +65,12 @@ def locate(
     except OSError as error:
         raise WeightsUnavailable(cannot_store(error, path)) from error
     return path
+
+
+def known_or_here(name_or_path: str, catalogue: Sequence[Weights] = CATALOGUE) -> Weights | Path:
+    """Return what is of this name, without loading anything; raises `SetupError` for neither."""
+    given = Path(os.path.expanduser(name_or_path))
+    return given if given.is_file() else find(name_or_path, catalogue)
 
 
 def cache_directory() -> Path:
