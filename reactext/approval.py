@@ -81,13 +81,16 @@ class Approval(Hook):
 
         A call that cannot be run as it is written is answered with what is wrong, and nobody is
         asked. Who has approved one tool has not approved another: what was changed to a call of
-        another tool is asked about as such, once for each tool.
+        another tool is put to that tool's own pattern too, each pattern once.
         """
         asked: set[str] = set()
         current = action
-        while current.tool not in asked and can_run(moment.toolbox, current):
-            asked.add(current.tool)
-            match self._decided(current, moment):
+        while can_run(moment.toolbox, current):
+            pattern, ask = self._asker_of(current.tool)
+            if pattern in asked:
+                break
+            asked.add(pattern)
+            match _decision(ask(current, moment)):
                 case Approved():
                     break
                 case Edited() as edited:
@@ -105,16 +108,14 @@ class Approval(Hook):
         told = f"(the call was changed to {call}) {observation.text}"
         return observation.model_copy(update={"text": told})
 
-    def _decided(self, action: Action, moment: Moment) -> Decision:
-        for pattern, ask in self._askers:
-            if fnmatch.fnmatchcase(action.tool, pattern):
-                return _decision(ask(action, moment))
-        return Approved()
+    def _asker_of(self, tool: str) -> tuple[str, Ask]:
+        fitting = (each for each in self._askers if fnmatch.fnmatchcase(tool, each[0]))
+        return next(fitting, ("", _asker(False)))
 
 
 def _check_pattern(pattern: str, toolbox: Toolbox) -> None:
     """Raise SetupError for a pattern that fits no tool: it would guard nothing."""
-    if pattern == "*" or fnmatch.filter(toolbox.names, pattern):
+    if pattern == "*" or any(fnmatch.fnmatchcase(name, pattern) for name in toolbox.names):
         return
     alike = toolbox.nearest(pattern.strip("*?"))
     guess = f"; did you mean {' or '.join(alike)}?" if alike else "."

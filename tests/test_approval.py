@@ -63,7 +63,16 @@ def test_the_approval_of_one_tool_is_none_of_another() -> None:
     assert (seen.status, seen.text) == ("denied", "This call was not allowed: never")
 
 
-def test_nobody_is_asked_twice_about_one_tool() -> None:
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        (["read", "delete", "archive"], ["read", "delete", "archive"]),
+        (["[rd]*", "archive"], ["read"]),
+        (["*"], ["read"]),
+        (["read"], ["read"]),
+    ],
+)
+def test_each_pattern_is_asked_once(patterns: list[str], expected: list[str]) -> None:
     asked: list[str] = []
     turns = {"read": "delete", "delete": "archive", "archive": "read"}
 
@@ -71,10 +80,11 @@ def test_nobody_is_asked_twice_about_one_tool() -> None:
         asked.append(action.tool)
         return Edited({"path": action.kwargs["path"] + action.tool[0]}, tool=turns[action.tool])
 
-    context, _ = run('read(path="")', ask)
-    assert asked == ["read", "delete", "archive"]
+    context, _ = run('read(path="")', dict.fromkeys(patterns, ask))
+    assert asked == expected
     [seen] = context.steps[0].observations
-    assert seen.text == '(the call was changed to read(path="rda")) read rda'
+    path = "".join(each[0] for each in expected)
+    assert seen.text.startswith(f'(the call was changed to {turns[expected[-1]]}(path="{path}"))')
 
 
 def test_a_tool_that_no_pattern_fits_is_free_to_be_changed_to() -> None:
