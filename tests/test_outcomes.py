@@ -88,6 +88,11 @@ class Shy(BaseException):
         raise ValueError
 
 
+class Stubborn(BaseException):
+    def __str__(self) -> str:
+        raise SystemExit
+
+
 def cyclic() -> Any:
     value: dict[str, Any] = {}
     value["self"] = value
@@ -139,6 +144,7 @@ ODD: list[tuple[Callable[..., Any], str]] = [
     *((raises(error), "error") for error in (SystemExit(0), StopIteration(), GeneratorExit())),
     *((raises(error), "error") for error in (Shy(), asyncio.CancelledError(), MemoryError())),
     (raises(BaseExceptionGroup("several", [Shy(), ValueError()])), "error"),
+    (raises(Stubborn()), "error"),
     (raises(Retry("x", delay=1e9)), "error"),
 ]
 

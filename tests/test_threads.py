@@ -52,6 +52,19 @@ def test_no_more_threads_than_usual_but_in_a_hurry() -> None:
     assert all(began.acquire(timeout=LONG) for _ in range(3))
 
 
+def test_no_hurry_while_jobs_end() -> None:
+    threads = Threads("moving", usual=2, most=9)
+    began, release, done = threading.Semaphore(0), threading.Event(), threading.Semaphore(0)
+    threads.submit(waiting(began, release))
+    assert began.acquire(timeout=LONG)
+    for _ in range(200):
+        threads.submit(lambda: done.release())
+        threads.hurry()
+        assert done.acquire(timeout=LONG)
+        assert alive("moving") <= 2
+    release.set()
+
+
 def test_abandoned_job_gives_its_place_to_the_next() -> None:
     threads = Threads("abandoned", usual=1, most=1)
     began, release = threading.Semaphore(0), threading.Event()

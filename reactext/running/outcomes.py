@@ -102,15 +102,17 @@ def _taken(value: Any) -> Any:
 def failed(error: BaseException, written: str = "") -> Outcome:
     """Return the outcome of a tool that raised this."""
     delay = error.delay if isinstance(error, Retry) else None
-    return Outcome("error", error_text(error, written), _traceback(error), delay)
-
-
-def _traceback(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        text = error_text(error, written)
+    except BaseException:  # its __str__ is the tool's, and raises what it likes
+        text = f"{name}: (its message cannot be shown)"
     try:
         told = traceback.format_exception(type(error), error, _of_tool(error.__traceback__))
-        return clean_text("".join(told))
-    except Exception:  # an exception's __str__, its cause's or its notes can raise
-        return f"{type(error).__name__} (its traceback cannot be shown)"
+        detail = clean_text("".join(told))
+    except BaseException:  # so do those of its cause and its notes
+        detail = f"{name} (its traceback cannot be shown)"
+    return Outcome("error", text, detail, delay)
 
 
 _OURS = (os.path.dirname(__file__), os.path.join(os.path.dirname(os.__file__), "asyncio"))

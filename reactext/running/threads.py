@@ -6,9 +6,11 @@ fixed number of them is soon all taken by tools that do not come back.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable
+from time import monotonic
 from typing import Literal
 
 from reactext.running.forks import renewed_in_child
@@ -47,6 +49,7 @@ class Threads:
         self._queue: deque[Job] = deque()
         self._count = 0
         self._idle = 0
+        self._ended_at = -math.inf
 
     def submit(self, work: Callable[[], None]) -> Job:
         """Run the work, which must not raise, as soon as a thread is free."""
@@ -60,9 +63,13 @@ class Threads:
         return job
 
     def hurry(self) -> None:
-        """Start one more thread if jobs are waiting, beyond the usual number if need be."""
+        """Start one more thread if jobs are waiting, beyond the usual number if need be.
+
+        It is not while others end: then those that wait are only many, and their turn comes.
+        """
         with self._changed:
-            if self._queue and self._count < self._most:
+            moves = monotonic() < self._ended_at + PATIENCE
+            if self._queue and self._count < (self._usual if moves else self._most):
                 self._start_thread()
 
     def drop(self, job: Job) -> bool:
@@ -118,6 +125,7 @@ class Threads:
         with self._changed:
             counted = job.state == "running"
             job.state = "ended"
+            self._ended_at = monotonic()
             if counted and self._count > self._usual and not self._queue:
                 self._count -= 1
                 return False
