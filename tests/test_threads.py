@@ -53,15 +53,15 @@ def test_no_more_threads_than_usual_but_in_a_hurry() -> None:
 
 
 def test_no_hurry_while_jobs_end() -> None:
-    threads = Threads("moving", usual=2, most=9)
-    began, release, done = threading.Semaphore(0), threading.Event(), threading.Semaphore(0)
+    threads = Threads("moving", usual=1, most=9, patience=LONG)
+    began, release = threading.Semaphore(0), threading.Event()
+    threads.submit(lambda: None)
     threads.submit(waiting(began, release))
-    assert began.acquire(timeout=LONG)
-    for _ in range(200):
-        threads.submit(lambda: done.release())
-        threads.hurry()
-        assert done.acquire(timeout=LONG)
-        assert alive("moving") <= 2
+    assert began.acquire(timeout=LONG)  # so the first has ended, a moment ago
+    third = threads.submit(waiting(began, release))
+    threads.hurry()
+    assert alive("moving") == 1
+    assert threads.drop(third)
     release.set()
 
 

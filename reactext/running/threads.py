@@ -34,12 +34,19 @@ class Threads:
     """
 
     def __init__(
-        self, name: str, *, usual: int = 256, most: int = 1024, idle_seconds: float = 10.0
+        self,
+        name: str,
+        *,
+        usual: int = 256,
+        most: int = 1024,
+        idle_seconds: float = 10.0,
+        patience: float = PATIENCE,
     ) -> None:
         self._name = name
         self._usual = usual
         self._most = most
         self._idle_seconds = idle_seconds
+        self._patience = patience
         self.renew()
         renewed_in_child(self)
 
@@ -68,7 +75,7 @@ class Threads:
         It is not while others end: then those that wait are only many, and their turn comes.
         """
         with self._changed:
-            moves = monotonic() < self._ended_at + PATIENCE
+            moves = monotonic() < self._ended_at + self._patience
             if self._queue and self._count < (self._usual if moves else self._most):
                 self._start_thread()
 
