@@ -12,6 +12,7 @@ from reactext.reading.binding import Draft
 from reactext.reading.call_shapes import (
     gives_parameter,
     is_numbered_call,
+    is_quoted_input,
     looks_like_call,
     unclosed_parts,
 )
@@ -277,7 +278,8 @@ class ActionBody:
             self.pending = replace(self.pending, args=(f"{before}\n{text}".strip(),))
             return False
         is_bracketed = text.lstrip()[:1] in ("{", "[", "(", "｛", "（")
-        if is_bracketed and not is_numbered_call(text, self._known):
+        is_quoted = is_quoted_input(text, self.pending, self._known)
+        if (is_bracketed or is_quoted) and not is_numbered_call(text, self._known):
             self._findings.repaired("no input label")
             self._add(read_input(text, self.pending))
             self.pending = None

@@ -18,7 +18,8 @@ _PAIR = re.compile(
 )
 _AFTER_NAME = re.compile(
     r"(?P<name>[^\n:：\"“{]{1,80}?)[ \t]*"
-    r"(?:[:：]|->|→|with|[,;|](?=[ \t]*[{｛])|(?=[\"“{｛]))[ \t]*(?P<rest>[\s\S]+)"
+    r"(?:[:：]|->|→|with|=(?=[ \t]*[\"'“])|[,;|](?=[ \t]*[{｛])|(?=[\"'“{｛]))[ \t]*"
+    r"(?P<rest>[\s\S]+)"
 )
 # What begins a remark after a name rather than its argument: "search to find the price".
 _REMARK = re.compile(
@@ -27,6 +28,13 @@ _REMARK = re.compile(
     re.IGNORECASE,
 )
 TAGGED = re.compile(r"<(?P<name>\w{1,80})>(?P<input>[\s\S]*)</(?P=name)>")
+# search with the query "a": the words before the quotes say what it is.
+_WITH = re.compile(
+    r"\A(?:the |an? )?(?:query|input|argument|parameter|value|text)[ =:]{1,3}(?=[\"“'])"
+)
+_ONE_WORD = re.compile(r"[^\W\d][\w.\-]{0,80}")
+# An object, or a text in quotes, and nothing else: an argument, whatever the name.
+_WHOLE = re.compile(r"[{｛][\s\S]*[}｝]\W*|\"[^\"\n]*\"\W*|'[^'\n]*'\W*|“[^”\n]*”\W*")
 _KEY = re.compile(r"\s*(\w+)\s*[=:：]")
 
 
@@ -76,13 +84,17 @@ def _with_input_label(text: str, known: Known) -> Draft | None:
 def _with_mark(text: str, known: Known) -> Draft | None:
     """A colon or an arrow after the name; what follows it may be a remark, unless it is quoted."""
     after = _AFTER_NAME.match(text)
-    tool = known.tool(after["name"].strip(" `*")) if after is not None else None
-    if after is None or tool is None:
+    if after is None:
         return None
-    draft = Draft(tool.name, tool, text=text)
-    if after["rest"][0] not in '{["“｛':
-        return replace(draft, needs_input=True, after_name=after["rest"].strip())
-    done = read_input(after["rest"], draft.repaired("argument after the tool name"))
+    name, rest = after["name"].strip(" `*"), _WITH.sub("", after["rest"])
+    tool = known.tool(name)
+    is_name = known.tools is None and _ONE_WORD.fullmatch(name) is not None
+    if tool is None and not (is_name and _WHOLE.fullmatch(rest)):
+        return None
+    draft = Draft(tool.name if tool is not None else name, tool, text=text)
+    if rest[0] not in '{["“｛' and _WHOLE.fullmatch(rest) is None:
+        return replace(draft, needs_input=True, after_name=rest.strip())
+    done = read_input(rest, draft.repaired("argument after the tool name"))
     return replace(done, text=text)
 
 

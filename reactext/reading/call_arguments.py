@@ -16,6 +16,7 @@ from reactext.tools import Parameter, folded
 # A word without quotes that is a name in code: user_city, result, data.items. Not K-77, not Oslo.
 _VARIABLE = re.compile(
     r"[a-z]\w*_\w+\Z"
+    r"|<(?:the |your |previous |last )?(?:result|output|observation|answer|value)\b[^<>]*>\Z"
     r"|(?:x|y|z|data|results?|output|response|value|res|ret|obs|observation"
     r"|previous_?\w*|last_?\w*)\d*(?:\.\w+)*\Z"
 )

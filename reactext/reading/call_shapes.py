@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from reactext.reading.binding import Draft
+from reactext.reading.binding import Draft, only_parameter
 from reactext.reading.known import Known
 from reactext.reading.names import undressed
+from reactext.tools import folded
 
 _CALL = re.compile(
     r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、]|\(\d{1,2}\))[ \t]+)?[`*\"'“]{0,3}(?:\w+ ?= ?|await |call )?"
@@ -16,6 +17,7 @@ _KEYED = re.compile(r"[ \t]*(?:[-*][ \t]+)?[\"'`]?(\w{1,60})[\"'`]?[ \t]*[:=：]
 _NUMBERED = re.compile(r"[ \t]*\(\d{1,2}\)[ \t]")
 _BAR = re.compile(r"\|\||｜｜")
 _ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|“[^”\n]*”")
 _REACH = 200
 
 
@@ -36,11 +38,17 @@ def is_numbered_call(text: str, known: Known) -> bool:
     return _NUMBERED.match(text) is not None and looks_like_call(text, known)
 
 
+def is_quoted_input(text: str, draft: Draft, known: Known) -> bool:
+    """Whether a line after a name is a text in quotes, for a tool that takes one."""
+    is_quoted = _QUOTED.fullmatch(text.strip()) is not None
+    return is_quoted and only_parameter(draft.tool) is not None and not known.tool(undressed(text))
+
+
 def gives_parameter(text: str, draft: Draft) -> bool:
     """Whether a line after a name gives one of its parameters: ``city: Oslo``."""
     key = _KEYED.match(text)
     parameters = draft.tool.parameters if draft.tool is not None else ()
-    return key is not None and any(each.name == key[1] for each in parameters)
+    return key is not None and any(folded(each.name) == folded(key[1]) for each in parameters)
 
 
 def unclosed_parts(text: str, known: Known) -> list[str]:

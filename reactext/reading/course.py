@@ -176,7 +176,8 @@ class Course:
         was_empty = isinstance(body, ActionBody) and label.kind != "action_input" and is_nothing
         if was_empty or isinstance(body, NoneBody):
             self._order.takes("NOTHING")
-            self.findings.repaired("action without a tool")
+            is_empty = isinstance(body, ActionBody) and self.awaits_action
+            self.findings.repaired("empty label" if is_empty else "action without a tool")
         if self.findings.answer is not None:
             self.over(label.start, label.end)
 

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from reactext.protocol import bare
+from reactext.grammar import GrammarError, read_call
+from reactext.protocol import CallSyntax, bare
 from reactext.reading.binding import (
     Draft,
     bound,
@@ -18,7 +20,10 @@ from reactext.reading.binding import (
     encoded_object,
     only_parameter,
 )
+from reactext.reading.call_arguments import bound_call
 from reactext.reading.inputs import raw, read_input
+from reactext.reading.known import Known
+from reactext.reading.mending import UnmendableError, mend
 from reactext.reading.names import is_answer, is_none, resolve, resolve_exactly
 from reactext.reading.values import Bare, plain
 from reactext.tools import Toolbox
@@ -40,6 +45,9 @@ _OTHER_KEYS = {
     "pensamiento",
 }  # fmt: skip
 _ANSWER_KEYS = ("finalanswer", "answer", "最终答案", "response", "finalresponse", "output")
+
+_CALL = re.compile(r"\s*(?P<name>[\w.\-]{1,80})\s*(?P<arguments>\(\s*[^\s)][\s\S]*\))\s*")
+_EMPTY_BRACKETS = re.compile(r"(?<=\w)\(\)\s*\Z")
 
 MAX_CALLS = 64
 """So many calls may be one group."""
@@ -88,6 +96,9 @@ def _call(
         (keys[each] for each in _INPUT_KEYS if each in keys and keys[each] != tool_key), None
     )
     given = value[input_key] if input_key is not None else _flat(value, tool_key)
+    name = _EMPTY_BRACKETS.sub("", name)
+    if input_key is None and (written := _written(name, tools, text)) is not None:
+        return written
     if is_none(name):
         return None
     if is_answer(name, tools):
@@ -100,6 +111,21 @@ def _call(
         return None
     draft = Draft(named.name, named.tool, text=text, problem=named.problem).repaired(named.repair)
     return draft if named.problem else bound_given(draft, given)
+
+
+def _written(name: str, tools: Toolbox | None, text: str) -> Draft | None:
+    """A whole call in place of the name: ``{"action": "search(\\"a\\")"}``."""
+    call = _CALL.fullmatch(name)
+    if call is None:
+        return None
+    named = resolve(call["name"], tools)
+    draft = Draft(named.name, named.tool, text=text, problem=named.problem)
+    try:
+        read = read_call(f"call{mend(call['arguments']).text}", CallSyntax())
+    except (GrammarError, UnmendableError):
+        return replace(draft, problem=f"the call {name[:80]!r} cannot be read")
+    inner = call["arguments"][1:-1]
+    return draft if draft.problem else bound_call(read, inner, draft, Known(tools))
 
 
 def _flat(value: Mapping[str, Any], tool_key: str) -> Any:

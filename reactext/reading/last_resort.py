@@ -36,6 +36,7 @@ _OPENING = re.compile(
     r"^[ \t>]*(?:(?:`{3,}|~{3,})[ \t]*[\w.+\-]{0,24}[ \t]*\r?\n\s{0,8})?(?:functools)?(?=[\[{])",
     re.MULTILINE,
 )
+_NEXT_JSON = re.compile(r"[\s,;|]{0,40}(?=\{)")
 _FENCED = re.compile(r"```[ \t]*[\w.+\-]{0,24}[ \t]*\r?\n(?P<code>[^`]*)\n?```")
 # What is left of a harmony message whose channel the prompt has opened.
 _HARMONY_REST = re.compile(
@@ -93,6 +94,11 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
     findings = Findings(step=step, tools=known.tools)
     for found in _candidates(text, start):
         drafts, end = _json_drafts(text, found.end(), known)
+        while drafts and len(drafts) < MAX_CALLS and (gap := _NEXT_JSON.match(text, end)):
+            more, more_end = _json_drafts(text, gap.end(), known)
+            if not more:
+                break
+            drafts, end = drafts + more, more_end
         if drafts:
             return _resort(drafts, found.start(), end, "no action label", findings)
     for fence in _TOOL_FENCE.finditer(text, start):

@@ -89,6 +89,7 @@ NATIVE_ENDS = {
     "tool_use": ("/tool_use",),
     "tool_calls_section_begin": ("tool_calls_section_end",),
     "tool_call_begin": ("tool_call_end",),
+    "tool_call_start": ("tool_call_end",),
     "tool_calls_begin": ("tool_calls_end",),
     "start_function_call": ("end_function_call",),
     "python_tag": (),

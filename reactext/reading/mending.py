@@ -35,6 +35,7 @@ _STRING_OR_EDGE = re.compile(
 
 _STRING_OR_WORD = re.compile(
     r"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|(?P<word>[^\W\d]\w*)[ \w.\-]*(?P<after>[=:(]?)"
+    r"|(?P<comma>,(?=[)\]}]))"
 )
 _JSON_WORDS = ("true", "false", "null")
 _PYTHON_WORDS = ("True", "False", "None")
@@ -110,7 +111,9 @@ class _Mender:
             self.written += reversed(self.stack)
         text = _packed("".join(self.written), self.repairs)
         for word in _STRING_OR_WORD.finditer(text):
-            if (named := _tolerated(word["word"], word["after"])) is not None:
+            if word["comma"]:
+                self._repaired("trailing comma")
+            elif (named := _tolerated(word["word"], word["after"])) is not None:
                 self._repaired(named)
         return Mended(text, tuple(self.repairs), self.cut_in_string, self.cut_off)
 

@@ -39,6 +39,11 @@ _PARAMETER = re.compile(
 _ARG = re.compile(
     r"<arg_key>(?P<key>[^<]{1,80})</arg_key>\s*<arg_value>(?P<value>[^<]*(?:<(?!/arg_value>)[^<]*)*)(?:</arg_value>)?"
 )
+_TAGGED = re.compile(
+    r"<(?:name|tool_name)>(?P<name>[^<]{1,80})</(?:name|tool_name)>\s*"
+    r"<(?P<tag>arguments|parameters|input|args|params)>(?P<input>[\s\S]*)</(?P=tag)>"
+)
+_LIST = re.compile(r"\[\s*(?:\{|\])")
 _NAMED_JSON = re.compile(r"\s*(?P<name>[\w.:\-]{1,80})\s*(?:```(?:json)?\s*)?(?=\{)")
 
 
@@ -123,7 +128,9 @@ def read_native(text: str, known: Known) -> list[Draft]:
     stripped = _TOKEN.sub("", text).strip()
     if (named := _NAMED_JSON.match(stripped)) is not None:
         return [with_input(named["name"], stripped[named.end() :].rstrip("` \n"), known)]
-    if stripped[:1] in ("{", "["):
+    if (tagged := _TAGGED.fullmatch(stripped)) is not None:
+        return [with_input(tagged["name"], tagged["input"], known)]
+    if stripped[:1] == "{" or _LIST.match(stripped):
         return _json(stripped, known)
     if "(" not in stripped and (
         known.tools is None or resolve_exactly(stripped, known.tools) is None

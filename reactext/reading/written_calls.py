@@ -229,12 +229,12 @@ def _call(name: str, text: str, opening: int, known: Known) -> Draft:
     if not inner.strip():
         is_closed = text[opening + 1 :].strip()[:1] in (")", "）", "]", "】", "］")
         return _empty(draft, is_closed=is_closed)
+    rest_is = "text after the call" if rest.strip(TRAILER) else ""
     if text[opening] in "[【［":
-        return _paper(inner, text, draft, known)
+        return _paper(inner, text, draft.repaired(rest_is), known)
     if text[opening - 1].isspace() and _WORDS.fullmatch(inner.strip()):
         return replace(draft, needs_input=True).repaired("remark after the tool name")
-    if rest.strip(TRAILER):
-        draft = draft.repaired("text after the call")
+    draft = draft.repaired(rest_is)
     return _with_arguments(text[opening : len(text) - len(rest)], inner, draft, known)
 
 
