@@ -167,13 +167,20 @@ def ask_on_terminal(action: Action, moment: Moment) -> Decision:
 
     One question at a time, though the actions of a turn run side by side.
     """
-    if not sys.stdin.isatty():
+    if not _is_there():
         return Rejected("it needs a person's approval and nobody is there to give it")
     try:
         return _asked(action, moment)
     except EOFError:  # Ctrl-D
         _say("\n  no decision: the call is not run")
         return Rejected("the person who was asked did not approve it")
+
+
+def _is_there() -> bool:
+    try:
+        return sys.stdin.isatty()
+    except (AttributeError, ValueError):  # a program without one, or that has closed it
+        return False
 
 
 def _asked(action: Action, moment: Moment) -> Decision:

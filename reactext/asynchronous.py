@@ -133,13 +133,16 @@ class AsyncRun(AsyncIterator[Event]):
             self.cancel()
         await self.aclose()
         if error is not None:
-            with contextlib.suppress(AttributeError):  # an exception of the caller's with slots
+            with contextlib.suppress(AttributeError, TypeError):  # the caller's, with slots
                 error.context = self.context  # type: ignore[attr-defined]
 
     def __del__(self) -> None:
         self._leave()
 
     def _leave(self) -> None:
-        if self._passage is not None:
-            self._passage.leave()
-        self._run.close()
+        if self._passage is None:
+            self._run.close()
+            return
+        if self.context.status == "running":
+            self._run.cancel("closed")
+        self._passage.leave()  # its thread brings the run to its end

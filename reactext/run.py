@@ -98,7 +98,7 @@ class Run(Iterator[Event]):
         except GeneratorExit:
             raise
         except BaseException as error:
-            with contextlib.suppress(AttributeError):  # an exception of the caller's with slots
+            with contextlib.suppress(AttributeError, TypeError):  # the caller's, with slots
                 error.context = self.context  # type: ignore[attr-defined]
             raise
         yield Finished(context=self.context)

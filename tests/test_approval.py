@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -138,3 +140,25 @@ def test_a_pattern_that_guards_nothing_is_told(approve: Any, says: str) -> None:
 def test_a_function_may_decide_though_there_is_no_tool_yet() -> None:
     assert Engine(ScriptedModel([DONE]), approve=lambda *_: Approved()).run("Go").answer == "done"
     assert Engine(ScriptedModel([DONE]), approve={"*": True}).run("Go").answer == "done"
+
+
+@pytest.mark.parametrize("gone", ["sys.stdin.close()", "sys.stdin = None"])
+def test_without_a_stdin_nobody_is_asked(gone: str) -> None:
+    program = f"""
+import sys
+from reactext import Engine, ScriptedModel, tool
+
+@tool
+def act() -> str:
+    "Act."
+    return "done"
+
+{gone}
+model = ScriptedModel([" x\\nAction: act()", " x\\nFinal Answer: 4"])
+context = Engine(model, [act], approve={{"act": True}}).run("Go")
+print(context.steps[0].observations[0].status)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ended.stdout.strip() == "denied"
