@@ -318,6 +318,8 @@ class ActionBody:
 
     def finish(self) -> None:
         """Read the last call, also where its closers are missing."""
+        if self.over_at is not None:
+            return
         if self._raw is not None:
             self._close_fence()
         for part in self._tracker.feed("", final=True):

@@ -67,18 +67,16 @@ def settled(envelope: Envelope, given: Settlement) -> Turn:
 def _turn(course: Course, given: Settlement) -> Turn:
     findings = course.findings
     end = len(given.text) if course.over_at is None else course.over_at
+    if findings.actions and not findings.has_told("thought"):
+        findings.preamble_was("thought")
     return Turn(
-        thought=(findings.told("thought") or _preamble(course)).strip(),
+        thought=findings.told("thought").strip(),
         actions=tuple(findings.actions),
         answer=findings.answer if not findings.actions else None,
         text=given.text[:end],
         thinking=findings.told("thinking"),
         repairs=tuple(findings.repairs),
     )
-
-
-def _preamble(course: Course) -> str:
-    return course.findings.told("preamble") if course.findings.actions else ""
 
 
 def _resort(envelope: Envelope, given: Settlement) -> None:
