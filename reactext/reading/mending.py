@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from reactext.reading.strings import CLOSING, QUOTES, decoded, ends_string, quoted
+from reactext.reading.strings import CLOSING, QUOTES, decoded, ends_string, opens_within, quoted
 from reactext.reading.tracking import CLOSERS, MAX_DEPTH, OPENERS, TooMuchError
 
 _TWINS = str.maketrans("，：＝；＋－．０１２３４５６７８９　、", ",:=;+-.0123456789 ,")
@@ -280,12 +280,15 @@ class _Mender:
     def _end(self, start: int, quote: str) -> tuple[int, int]:
         closing = CLOSING[quote]
         pattern = _NEXT[closing]
-        here = start
+        here, is_within = start, False
         while (found := pattern.match(self.text, here)) is not None:
             after = found.end()
-            if ends_string(self.text, after, final=True):
+            if not is_within and ends_string(self.text, after, final=True):
                 return after - 1, after
             self._repaired("unescaped quote")
+            before = self.text[max(after - 5, 0) : after - 1]
+            solid = self.text[here - 1 : after - 1].rstrip()[-1:]
+            is_within = not is_within and opens_within(before, solid)
             here = after
         return self._cut(start)
 

@@ -70,6 +70,16 @@ def ends_string(text: str, after: int, *, final: bool) -> bool | Undecided:
     return False
 
 
+def opens_within(before: str, solid: str) -> bool:
+    """Whether a quote that ends no string opens one in it, of code: ``"print("hi")"``.
+
+    ``before`` are the last characters before the quote, ``solid`` the last that is no blank.
+    """
+    prefixed = before.rstrip("rRbBfFuU")
+    last = prefixed.rstrip()[-1:] if len(before) - len(prefixed) in (1, 2) else solid
+    return last != "" and last in "([{=+,:（【｛，："
+
+
 def _followers(
     character: str, position: int, blanks: str
 ) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:

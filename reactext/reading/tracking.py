@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from reactext.reading.beginnings import MORE
-from reactext.reading.strings import CLOSING, QUOTES, ends_string
+from reactext.reading.strings import CLOSING, QUOTES, ends_string, opens_within
 
 MAX_DEPTH = 64
 """So many brackets may be open at once."""
@@ -54,6 +54,7 @@ class Tracker:
         self._outside = _outside(self._separator)
         self._stack: list[str] = []
         self._quote = ""
+        self._is_within = False
         self._comment_end = ""
         self._tail = "\n"
         self._solid = ""
@@ -244,11 +245,16 @@ class Tracker:
         if text[here] == "\\":
             return (len(text), None) if final else None
         self._count()
+        if self._is_within:
+            self._is_within = False
+            return here + 1, None
         ends = ends_string(text, here + 1, final=final)
         if ends is MORE:
             return None
         if ends:
             self._quote = ""
+        else:
+            self._is_within = opens_within(self._tail, self._solid)
         return here + 1, None
 
     def _in_triple(self, text: str, here: int, final: bool) -> _Step:
