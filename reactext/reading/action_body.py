@@ -17,7 +17,7 @@ from reactext.reading.call_shapes import (
     unclosed_parts,
 )
 from reactext.reading.findings import Findings
-from reactext.reading.inputs import read_input, without_input
+from reactext.reading.inputs import read_input, unless_input, without_input
 from reactext.reading.known import Known
 from reactext.reading.names import is_none, resolve_exactly, says_answer_follows, undressed
 from reactext.reading.scanner import Fence
@@ -107,7 +107,7 @@ class ActionBody:
             return False
         self._line_ends()
         self._ticks = fence.text.strip().strip(">").strip()[:3]
-        if self.pending is not None:
+        if self.pending is not None and self.pending.otherwise is None:
             self._raw = []
         return True
 
@@ -219,7 +219,7 @@ class ActionBody:
         if not self._is_read and self._is_blank:
             self._findings.repaired("separator without a call")
         self._item_ends()
-        if self.pending is not None and self.pending.tool is not None:
+        if self.pending is not None and self.pending.otherwise is None and self.pending.tool:
             self._names.append(self.pending)
             self.pending = None
         self.settle(names_too=False)
@@ -256,6 +256,9 @@ class ActionBody:
         if self.says_none:
             self._after_none.append(text)
             return
+        if self.pending is not None and self.pending.otherwise is not None:
+            self.settle()
+            was_between = not was_due
         if self.pending is not None and not was_due:
             if not self._after_name(text):
                 return
@@ -280,9 +283,9 @@ class ActionBody:
         is_bracketed = text.lstrip()[:1] in ("{", "[", "(", "｛", "（")
         is_quoted = is_quoted_input(text, self.pending, self._known)
         if (is_bracketed or is_quoted) and not is_numbered_call(text, self._known):
-            self._findings.repaired("no input label")
-            self._add(read_input(text, self.pending))
+            done = unless_input(read_input(text, self.pending).repaired("no input label"))
             self.pending = None
+            self._drafted(done)
             return False
         if gives_parameter(text, self.pending):
             self._keyed.append(text)
@@ -302,6 +305,7 @@ class ActionBody:
         return False
 
     def _drafted(self, draft: Draft) -> None:
+        draft = unless_input(draft)
         is_name = draft.needs_input and draft.tool is not None
         self.settle(names_too=not is_name)
         if draft.needs_input:
@@ -342,6 +346,8 @@ class ActionBody:
 
     def was_cut(self) -> None:
         """End here because the text was cut: what is not complete is not run."""
+        if self.pending is not None and self.pending.otherwise is not None and not self._item:
+            self.settle()
         if not self._after_certain:
             self._tell_certain()
         if (self._is_read and not self._certain) or (self.pending is None and self._is_blank):
@@ -376,6 +382,7 @@ class ActionBody:
         if (
             draft is None
             or not self._findings.is_open
+            or draft.otherwise is not None
             or not ((draft.is_answer and not draft.args) or says_answer_follows(draft.text))
         ):
             return False

@@ -35,6 +35,7 @@ class Draft:
     written, and ``after_name`` are the words that follow it. ``is_answer`` says that it is the
     answer dressed as a call, and ``unquoted`` holds what was taken for text without quotes.
     ``fault`` is the part of the text that the problem is about, where that is known.
+    ``otherwise`` is what is meant if the input does not come.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Draft:
     is_answer: bool = False
     unquoted: tuple[str, ...] = ()
     fault: str = ""
+    otherwise: Draft | None = None
 
     def repaired(self, *names: str) -> Draft:
         """The same with these repairs besides."""

@@ -21,6 +21,8 @@ _VARIABLE = re.compile(
     r"|previous_?\w*|last_?\w*)\d*(?:\.\w+)*\Z"
 )
 
+_TYPES = ("str", "string", "int", "integer", "float", "number", "bool", "boolean")
+
 
 def bound_call(call: Call, inner: str, draft: Draft, known: Known) -> Draft:
     """Return the draft with the arguments of a call; ``inner`` is their text."""
@@ -29,6 +31,9 @@ def bound_call(call: Call, inner: str, draft: Draft, known: Known) -> Draft:
         return replace(draft, problem=problem, fault=f"{problem.split()[0]}=")
     values = [*args, *kwargs.values()]
     variable = next((each for each in values if _is_variable(each, draft)), None)
+    if variable is None:  # get_weather(city: str): a signature, not a call
+        types = (each for each in kwargs.values() if isinstance(each, Bare) and each in _TYPES)
+        variable = next(types, None)
     if variable is not None and expression_in(values) is None:
         told = bound(draft, (Expression("variable", str(variable)),), {})
         return replace(told, needs_input=True)

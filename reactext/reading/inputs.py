@@ -27,6 +27,7 @@ from reactext.reading.strings import CLOSING, decoded
 from reactext.reading.values import Bare, Expression
 
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})(?:[ \t]*[\w+.#\-]{0,24}[ \t\r]*\n)?")
+_NO_INPUT = ("", "{}", '""', "''", "[]")
 _KEYED_LIST = re.compile(r"[\[【]\s*[\"'“]?\w{1,60}[\"'”]?\s*[:：=]")
 _MIDLINE_LABEL = re.compile(r"(?<=\S) (?:Observation|Thought|Final Answer): ")
 _REMARK = re.compile(
@@ -44,6 +45,10 @@ def read_input(text: str, draft: Draft) -> Draft:
 def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
     stripped, repairs = _unfenced(text)
     draft = draft.repaired(*repairs)
+    if draft.otherwise is not None:
+        if stripped in _NO_INPUT or is_none(stripped):
+            return draft.otherwise
+        draft = replace(draft, otherwise=None).repaired("remark after the tool name")
     if not stripped and _needs_arguments(draft):
         return replace(draft, problem=f"{draft.name} was given no arguments")
     if not stripped or (is_none(stripped) and len(stripped) < 12):
@@ -68,6 +73,8 @@ def _needs_arguments(draft: Draft) -> bool:
 
 def without_input(draft: Draft) -> Draft:
     """Return the draft of a name alone as a call: with what followed the name, or nothing."""
+    if draft.otherwise is not None:
+        return draft.otherwise
     if draft.after_name:
         return read_input(draft.after_name, draft).repaired("argument after the tool name")
     if "(" in draft.text or "（" in draft.text:
@@ -80,6 +87,17 @@ def without_input(draft: Draft) -> Draft:
     return replace(
         draft, problem=f"{draft.name} was given no arguments; it needs {', '.join(required)}"
     )
+
+
+def unless_input(draft: Draft) -> Draft:
+    """``stock_price (Yahoo)``: text without quotes is no argument if an input comes; a remark is it.
+
+    What is certain without an input is returned as it is.
+    """
+    if not draft.unquoted or draft.tool is None or draft.needs_input or draft.problem:
+        return draft
+    name = Draft(draft.name, draft.tool, text=draft.text, needs_input=True)
+    return replace(name, otherwise=draft)
 
 
 def raw(text: str, draft: Draft) -> Draft:
