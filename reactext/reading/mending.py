@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from reactext.reading.strings import CLOSING, QUOTES, decoded, ends_string, opens_within, quoted
 from reactext.reading.tracking import CLOSERS, MAX_DEPTH, OPENERS, TooMuchError
+from reactext.reading.values import Bare, plain
 
 _TWINS = str.maketrans("，：＝；＋－．０１２３４５６７８９　、", ",:=;+-.0123456789 ,")
 _PLAIN = re.compile(rf"[^{re.escape(QUOTES)}(\[{{（［｛【)\]}}）］｝】#/]+")
@@ -27,6 +28,7 @@ _PREFIX = re.compile(r"(?<![\w\"])([rRbBuUfF]{1,2})\Z")
 _QUOTED_KEY = re.compile(r"[\"'“][^\W\d][\w \-]{0,60}[\"'”][ \t]{0,20}[:：]")
 _COLON = re.compile(r"[ \t\r\n]{0,100}[:：]")
 _PATH_END = re.compile(r"[A-Za-z]:\\[^\"']*\\[\"'](?=[)\]}\s]*\Z)")
+_LAST_WORD = re.compile(r"[:=,(\[{]\s*([^\s\"',:=(){}\[\]][^\"',:=(){}\[\]]*)\Z")
 _STRING_OR_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|\s+')
 _STRING_OR_EDGE = re.compile(
     r'("[^"\\]*(?:\\.[^"\\]*)*")|(?<=") ?(\+?) ?(?=")| ?,((?: ?,)+) ?| ?([,=:()\[\]{}]) ?'
@@ -107,6 +109,7 @@ class _Mender:
         while self.here < len(self.text):
             self._step()
         if self.stack:
+            self.cut_in_string = self.cut_in_string or self._is_word_cut()
             self._repaired("missing closer")
             self.written += reversed(self.stack)
         text = _packed("".join(self.written), self.repairs)
@@ -116,6 +119,11 @@ class _Mender:
             elif (named := _tolerated(word["word"], word["after"])) is not None:
                 self._repaired(named)
         return Mended(text, tuple(self.repairs), self.cut_in_string, self.cut_off)
+
+    def _is_word_cut(self) -> bool:
+        """Whether the text ends in a word without quotes, which may not be whole."""
+        word = _LAST_WORD.search("".join(self.written[-8:])[-200:])
+        return word is not None and isinstance(plain(Bare(word[1].strip())), str)
 
     def _repaired(self, name: str) -> None:
         self.repairs[name] = None

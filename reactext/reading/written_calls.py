@@ -250,6 +250,8 @@ def _paper(inner: str, text: str, draft: Draft, known: Known) -> Draft:
     phrase = resolve(text, known.tools)
     if draft.tool is None and phrase.names_several:
         return replace(draft, problem=phrase.problem)
+    if construct_end(text) is None and text.rstrip()[-1:].isalnum():
+        return replace(draft, problem=f"the call of {draft.name} breaks off within a value")
     return replace(read_input(inner, draft), text=text).repaired("square brackets")
 
 
