@@ -8,10 +8,11 @@ from typing import Any
 
 from reactext.grammar import Call
 from reactext.reading.binding import Draft, bound, bound_object, only_parameter
+from reactext.reading.input_forms import keyed_lines
 from reactext.reading.inputs import raw
 from reactext.reading.known import Known
 from reactext.reading.values import Bare, Expression, expression_in, plain
-from reactext.tools import Parameter, folded
+from reactext.tools import Parameter, Tool, folded
 
 # A word without quotes that is a name in code: user_city, result, data.items. Not K-77, not Oslo.
 _VARIABLE = re.compile(
@@ -27,6 +28,8 @@ _TYPES = ("str", "string", "int", "integer", "float", "number", "bool", "boolean
 def bound_call(call: Call, inner: str, draft: Draft, known: Known) -> Draft:
     """Return the draft with the arguments of a call; ``inner`` is their text."""
     args, kwargs = list(call.args), dict(call.kwargs)
+    if draft.tool is not None and _is_running_text(call, inner, draft.tool):
+        return keyed_lines(inner.strip(), draft) or raw(inner.strip(), draft)
     if (problem := twice_given(call, draft)) is not None:
         return replace(draft, problem=problem, fault=f"{problem.split()[0]}=")
     values = [*args, *kwargs.values()]
@@ -55,6 +58,20 @@ def twice_given(call: Call, draft: Draft) -> str | None:
     places = draft.tool.parameters[: call.leading] if draft.tool is not None else ()
     doubled = call.doubled or next((each.name for each in places if each.name in named), "")
     return f"{doubled} is given twice in the call of {draft.name}" if doubled else None
+
+
+def _is_running_text(call: Call, inner: str, tool: Tool) -> bool:
+    """Whether what seems to be a key is words of a text without quotes.
+
+    ``query=SELECT a, b FROM t WHERE x = 'y'``
+    """
+    known = {folded(each.name) for each in tool.parameters}
+    before: Any = call.args[-1] if call.args else None
+    for key, value in call.kwargs:
+        if isinstance(before, Bare) and folded(key) not in known:
+            return " " in key or re.search(rf"{re.escape(key)}\s+[=:＝：]", inner) is not None
+        before = value
+    return False
 
 
 def _is_variable(value: Any, draft: Draft) -> bool:

@@ -93,7 +93,7 @@ def _python(text: str, draft: Draft) -> Draft | None:
     return bound(draft, pairs.args, pairs.kwargs)
 
 
-def _lines(text: str, draft: Draft) -> Draft | None:
+def keyed_lines(text: str, draft: Draft) -> Draft | None:
     """Lines of ``key: value`` whose keys are parameters; other lines continue a value."""
     if draft.tool is None:
         return None
@@ -151,6 +151,6 @@ FORMS: tuple[Callable[[str, Draft], Draft | None], ...] = (
     _led,
     _called,
     _python,
-    _lines,
+    keyed_lines,
     _tagged,
 )
