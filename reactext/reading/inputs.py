@@ -90,7 +90,7 @@ def without_input(draft: Draft) -> Draft:
 
 
 def unless_input(draft: Draft) -> Draft:
-    """``stock_price (Yahoo)``: text without quotes is no argument if an input comes; a remark is it.
+    """``stock_price (Yahoo)``: if an input comes, text without quotes is a remark, no argument.
 
     What is certain without an input is returned as it is.
     """
