@@ -77,8 +77,11 @@ class AnswerBody:
         self._opening.append(text)
         opening = "".join(self._opening)
         if opening.strip() and not may_be_answer_placeholder(opening):
-            self._opening = None
-            self._told.take(opening)
+            if is_answer_placeholder(opening):
+                self.over_at = self._held_at
+            else:
+                self._opening = None
+                self._told.take(opening)
 
     def _tell_opening(self) -> None:
         opening = "".join(self._opening or ())

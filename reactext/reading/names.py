@@ -103,7 +103,7 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
     text = written.strip()
     if tools is not None and (tool := tools.get(text)) is not None:
         return Named(tool.name, tool)
-    if is_name_placeholder(text):
+    if is_name_placeholder(text) and not _says_which(text, tools):
         return Named(text, problem=f"{text[:80]!r} is no tool but the place for one in the format")
     name = undressed(text)
     if not name:
@@ -129,6 +129,13 @@ def resolve(written: str, tools: Toolbox | None) -> Named:
             names_several=True,
         )
     return _unknown(name, written)
+
+
+def _says_which(phrase: str, tools: Toolbox | None) -> bool:
+    """``The action to take is search``: one tool, and none out of a list."""
+    if tools is None or re.search(r"[\[{(<（【＜]|one of|之一", phrase[:_LONGEST]):
+        return False
+    return len(_in_phrase(phrase[:_LONGEST], tools)) == 1
 
 
 def _names_a_tool(prefix: str, tools: Toolbox) -> bool:

@@ -39,8 +39,11 @@ def is_name_placeholder(text: str) -> bool:
 
 
 def is_answer_placeholder(text: str) -> bool:
-    """Whether a text stands for the answer in a prompt."""
-    stripped = text.strip()
+    """Whether a text stands for the answer in a prompt, whatever follows it there."""
+    stripped, _, more = text.strip().partition("\n")
+    stripped = stripped.rstrip()
+    if more and not stripped.strip(".…"):
+        return False
     if stripped.rstrip(".").lower() in _PHRASES or stripped in _PHRASES:
         return True
     return may_be_answer_placeholder(stripped) and _ABOUT_ANSWER.match(stripped) is not None
