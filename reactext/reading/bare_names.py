@@ -42,9 +42,6 @@ def read_name(text: str, known: Known) -> Draft:
     """Return the draft of a name, with its argument if one follows; else the input is to come."""
     if is_answer(text, known.tools, known.answer_labels):
         return Draft("finish", text=text, is_answer=True, needs_input=True)
-    label, colon, answer = text.partition(":")
-    if colon and is_answer(label, known.tools, known.answer_labels):
-        return Draft("finish", args=(answer.strip(),), text=text, is_answer=True)
     for attempt in (_in_tags, _with_lines_below, _with_input_label, _with_mark, _with_blank):
         if (done := attempt(text, known)) is not None:
             return done

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from reactext.models import Action, TextDelta
+from reactext.reading.answer_calls import only_answer, rendered
 from reactext.reading.binding import Draft, refused
 from reactext.reading.code import call_in, takes_code
 from reactext.reading.json_calls import MAX_CALLS
@@ -174,9 +174,6 @@ def answer_text(draft: Draft) -> str:
     """Return the answer that a call to finish holds; structured ones are JSON."""
     values = [*draft.args, *draft.kwargs.values()]
     value = values[0] if len(values) == 1 else (dict(draft.kwargs) or list(draft.args) or None)
-    if isinstance(value, dict) and len(value) == 1:
-        only = next(iter(value.values()))
-        value = only if isinstance(only, str) else value
-    if value is None:
-        return ""
-    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        value = only_answer(value)
+    return "" if value is None else rendered(value)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from reactext.grammar import GrammarError, read_call, read_canonical
 from reactext.protocol import CallSyntax
-from reactext.reading.answer_calls import answer_call
+from reactext.reading.answer_calls import answer_call, named_answer
 from reactext.reading.bare_names import read_name
 from reactext.reading.binding import Draft, bound
 from reactext.reading.call_arguments import bound_call, raw_arguments, twice_given
@@ -105,6 +105,8 @@ def read_written(text: str, known: Known) -> list[Draft]:
     Raises `TooMuchError`.
     """
     stripped, repairs = _undressed(text)
+    if (answer := named_answer(stripped, known)) is not None:
+        return [answer]
     stripped = stripped.rstrip(TRAILER)
     if not stripped or stripped[0] in "|｜":
         return []
