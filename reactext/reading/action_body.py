@@ -283,9 +283,9 @@ class ActionBody:
         is_bracketed = text.lstrip()[:1] in ("{", "[", "(", "｛", "（")
         is_quoted = is_quoted_input(text, self.pending, self._known)
         if (is_bracketed or is_quoted) and not is_numbered_call(text, self._known):
-            done = unless_input(read_input(text, self.pending).repaired("no input label"))
+            given = replace(self.pending, needs_input=False).repaired("no input label")
             self.pending = None
-            self._drafted(done)
+            self._drafted(read_input(text, given))
             return False
         if gives_parameter(text, self.pending):
             self._keyed.append(text)

@@ -168,7 +168,9 @@ def test_of_a_cut_text_only_what_was_complete_is_run(text: str) -> None:
     _, came_to = told([text], cue="Thought:", cut=True)
     if isinstance(came_to, Turn):
         sound = [each for each in came_to.actions if each.problem is None]
-        if not text.rstrip().endswith(("```", "~~~", ">")):  # a fence or a tag that the end completes
+        if not text.rstrip().endswith(
+            ("```", "~~~", ">")
+        ):  # a fence or a tag that the end completes
             # a call at the very end was complete, though it could have been one of a choice
             end = text.rsplit("\n", 1)[-1].partition("  #")[0].rpartition(")")
             is_closed = bool(end[1]) and not any(map(str.isalnum, end[2]))
