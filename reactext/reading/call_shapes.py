@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 
 from reactext.reading.binding import Draft, only_parameter
+from reactext.reading.bullets import BULLET
 from reactext.reading.known import Known
 from reactext.reading.names import undressed
 from reactext.tools import folded
 
 _CALL = re.compile(
-    r"\s*(?:(?:[-*•·+>]|\d{1,2}[.):、]|\(\d{1,2}\))[ \t]+)?[`*\"'“]{0,3}(?:\w+ ?= ?|await |call )?"
-    r"(?P<name>[\w.\- ]{1,80}?)[`*\"'”]{0,3}[ \t]*[(（\[【]"
+    rf"\s*(?:{BULLET})?[`*\"'“]{{0,3}}(?:\w+ ?= ?|await |call )?"
+    r"(?P<name>[\w.\- ]{1,80}?)[`*\"'”]{0,3}[ \t]*[(（\[【]",
+    re.IGNORECASE,
 )
 _KEYED = re.compile(r"[ \t]*(?:[-*][ \t]+)?[\"'`]?(\w{1,60})[\"'`]?[ \t]*[:=：]")
-_NUMBERED = re.compile(r"[ \t]*\(\d{1,2}\)[ \t]")
+_NUMBERED = re.compile(r"[ \t]*(?:[(（]\d{1,2}[)）]|\[[ xX\d]{1,2}\])")
 _BAR = re.compile(r"\|\||｜｜")
 _ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|“[^”\n]*”")

@@ -133,7 +133,8 @@ def unlabelled_step(text: str, start: int, known: Known, step: int) -> Resort | 
         return None
     drafts, calls_at = _last_calls(text, start, known)
     if not drafts:
-        drafts, calls_at = _list_of_calls(text[line_start:], known), line_start
+        calls_at = start if text[start:].lstrip().startswith("[") else line_start
+        drafts = _list_of_calls(text[calls_at:], known)
     return _resort(drafts, calls_at, len(text), "no action label", findings) if drafts else None
 
 

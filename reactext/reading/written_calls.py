@@ -13,6 +13,7 @@ from reactext.protocol import CallSyntax
 from reactext.reading.answer_calls import answer_call, named_answer
 from reactext.reading.bare_names import read_name
 from reactext.reading.binding import Draft, bound
+from reactext.reading.bullets import BULLET
 from reactext.reading.call_arguments import bound_call, raw_arguments, twice_given
 from reactext.reading.inputs import read_input
 from reactext.reading.json_calls import MAX_CALLS
@@ -24,8 +25,9 @@ from reactext.reading.strings import CLOSING, decoded
 from reactext.reading.tracking import TooMuchError, construct_end
 
 JOINT = re.compile(
-    r"[ \t`]*(?:[;；,，、&+]|&&|\|\|?|｜｜?|and then|and|then|和|以及|并且)[ \t`]*"
-    r"(?=[^\W\d]|\{)",
+    r"[\s`]{0,80}(?:[;；,，、&+‖]|&&|\|\|?|｜｜?|and then|and|then|和|以及|并且"
+    r"|(?=\d{1,2} ?[、.)）．]|[①-⑳]))[\s`]{0,80}"
+    rf"(?:{BULLET})?(?=[^\W\d]|\{{)",
     re.IGNORECASE,
 )
 """What joins two calls besides the separator, where both are calls."""
@@ -41,7 +43,7 @@ CHOICE_BEGUN = re.compile(
 TRAILER = " \t\r\n`*.;,。；，、!！~"
 """What may follow a call and is nothing."""
 
-_BULLET = re.compile(r"\s*(?:(?:[-*•·+>–—]|\d{1,2}[.):、]|\(\d{1,2}\)|[①-⑩])[ \t]+)?")
+_BULLET = re.compile(rf"\s*(?:{BULLET})?", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?:action|tool|行动|动作|行動|動作)[ \t]*\d{0,2}[ \t]*[:：][ \t]*", re.IGNORECASE
 )
