@@ -147,7 +147,9 @@ def _line_value(text: str) -> Any:
     return decoded(inner) if inner is not None else Bare(stripped)
 
 
-FORMS: tuple[Callable[[str, Draft], Draft | None], ...] = (
+Form = Callable[[str, Draft], Draft | None]
+
+FORMS: tuple[Form, ...] = (
     _led,
     _called,
     _python,

@@ -19,7 +19,8 @@ from reactext.reading.binding import (
     encoded_object,
     only_parameter,
 )
-from reactext.reading.input_forms import FORMS
+from reactext.reading.code import takes_code
+from reactext.reading.input_forms import FORMS, Form
 from reactext.reading.loading import construct, loaded, unquoted
 from reactext.reading.mending import UnmendableError, mend
 from reactext.reading.names import is_none
@@ -27,6 +28,11 @@ from reactext.reading.strings import CLOSING, decoded
 from reactext.reading.values import Bare, Expression
 
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})(?:[ \t]*[\w+.#\-]{0,24}[ \t\r]*\n)?")
+_LED_FENCE = re.compile(
+    r"\s*[^\n`{]{1,200}[:：][ \t]*\r?\n\s{0,20}"
+    r"(?P<ticks>`{3,}|~{3,})[ \t]*[\w+.#\-]{0,24}[ \t\r]*\n"
+    r"(?P<body>[\s\S]*?)\n[ \t]*(?P=ticks)[ \t]*(?=\r?\n|\Z)"
+)
 _NO_INPUT = ("", "{}", '""', "''", "[]")
 _KEYED_LIST = re.compile(r"[\[【]\s*[\"'“]?\w{1,60}[\"'”]?\s*[:：=]")
 _MIDLINE_LABEL = re.compile(r"(?<=\S) (?:Observation|Thought|Final Answer): ")
@@ -43,6 +49,8 @@ def read_input(text: str, draft: Draft) -> Draft:
 
 
 def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
+    if (inside := _led_fence(text, draft)) is not None:
+        return _read(inside, draft.repaired("words before the arguments"), unquote=unquote)
     stripped, repairs = _unfenced(text)
     draft = draft.repaired(*repairs)
     if draft.otherwise is not None:
@@ -65,6 +73,32 @@ def _read(text: str, draft: Draft, *, unquote: bool) -> Draft:
         if (done := attempt(stripped, draft)) is not None:
             return done
     return raw(_without_tail(_without_remark(stripped)), draft)
+
+
+def _led_fence(text: str, draft: Draft) -> str | None:
+    """Return what a fence behind a line of prose holds, where the prose is no part of the input.
+
+    It is the arguments as JSON, or code for a tool that runs it; else the text is meant whole.
+    """
+    led = _LED_FENCE.match(text)
+    if led is None or led["ticks"] in text[led.end() :]:
+        return None
+    is_object = led["body"].lstrip()[:1] in ("{", "[") and not takes_code(draft.tool)
+    return led["body"] if is_object or takes_code(draft.tool) else None
+
+
+def of_form(text: str, draft: Draft) -> Draft | None:
+    """Return the draft with arguments that a text in quotes holds; None where it is a text."""
+    is_fenced = text.lstrip().startswith("```")
+    stripped = _unfenced(text)[0] if is_fenced else text.strip()
+    if takes_code(draft.tool):
+        return raw(stripped, draft) if is_fenced and only_parameter(draft.tool) else None
+    forms: tuple[Form, ...] = (_object_text,) if stripped[:1] in ("{", "｛") else FORMS
+    for attempt in forms if stripped else ():
+        done = attempt(stripped, draft)
+        if done is not None and not done.problem:
+            return done
+    return None
 
 
 def _needs_arguments(draft: Draft) -> bool:
@@ -130,7 +164,9 @@ def _unfenced(text: str) -> tuple[str, tuple[str, ...]]:
     if len(stripped) > 1 and stripped[0] == stripped[-1] == "`" and "`" not in stripped[1:-1]:
         return stripped[1:-1].strip(), ("backticks",)
     lines = stripped.rsplit("\n", 1)
-    if len(lines) == 2 and lines[1].strip().strip("`~") == "" and len(lines[1].strip()) >= 3:
+    is_lone = stripped.count("```") % 2 == 1 or stripped.count("~~~") % 2 == 1
+    is_last = len(lines) == 2 and len(lines[1].strip()) >= 3 and not lines[1].strip().strip("`~")
+    if is_last and is_lone:
         return lines[0].rstrip(), ("fence",)
     return stripped, ()
 
@@ -201,7 +237,10 @@ def _quoted(inner: str, draft: Draft) -> Draft:
     value = encoded_object(text)
     if value is not None:
         return bound_object(draft.repaired("JSON encoded twice"), value)
-    done = _read(text, draft, unquote=False) if text.lstrip().startswith("{") else raw(text, draft)
+    if text.lstrip().startswith("{"):
+        done = _read(text, draft, unquote=False)
+    else:
+        done = of_form(text, draft) or raw(text, draft)
     return replace(done.repaired("quotes"), unquoted=())
 
 

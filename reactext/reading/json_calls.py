@@ -21,7 +21,7 @@ from reactext.reading.binding import (
     only_parameter,
 )
 from reactext.reading.call_arguments import bound_call
-from reactext.reading.inputs import raw, read_input
+from reactext.reading.inputs import of_form, raw, read_input
 from reactext.reading.known import Known
 from reactext.reading.mending import UnmendableError, mend
 from reactext.reading.names import is_answer, is_none, resolve, resolve_exactly
@@ -186,7 +186,7 @@ def _text(draft: Draft, given: str) -> Draft:
         return read_input(given, draft)
     if draft.tool is not None and not draft.tool.parameters:
         return draft
-    return replace(raw(given, draft), unquoted=())
+    return replace(of_form(given, draft) or raw(given, draft), unquoted=())
 
 
 def _listed(draft: Draft, given: list[Any]) -> Draft:

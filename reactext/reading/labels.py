@@ -26,7 +26,7 @@ _HTML = rf"(?:</?(?:{'|'.join(_BOLD)})>)?"
 _BEGUN = "|".join(each[:length] for each in _BOLD for length in range(len(each) + 1))
 _TAG_BEGUN = re.compile(rf"</?(?:{_BEGUN})\Z", re.IGNORECASE)
 _TAGS = re.compile(rf"</?(?:(?:{'|'.join(_BOLD)})>|(?:{_BEGUN})\Z)", re.IGNORECASE)
-_GAP = r"[ \t_\-]{0,2}(?:\d{1,3}[ \t_\-]{0,2})?"
+_GAP = r"[ \u00a0\t_\-]{0,2}(?:\d{1,3}[ \t_\-]{0,2})?"
 _ENDING = r"[ \t_\-#]{0,3}\d{0,3}[ \t*_`~✿]{0,8}"
 _ALONE = r"[ \t\r]{0,8}(?=\n|\Z)"
 # There is none of these before a label or within it; nor are the last two within.
@@ -156,7 +156,7 @@ class LabelFinder:
         written = found["bracketed"] or found["label"]
         if found["bracketed"] == "TOOL_CALLS":
             return None  # a mark of Mistral's, not a label
-        name = bare(re.sub(r"\d+", "", written))
+        name = bare(re.sub(r"\d+|\u00a0", "", written))
         kind = self._kinds[name]
         if found["paper"] is not None and kind != "observation":
             return None

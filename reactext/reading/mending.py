@@ -145,7 +145,7 @@ class _Mender:
             self._quote(character)
 
     def _plain(self, text: str) -> None:
-        ascii_text = text.translate(_TWINS).replace("=>", ":")
+        ascii_text = text.translate(_TWINS).replace("=>", ":").replace("\\\n", " ")
         if ascii_text != text and not text.isascii():
             self._repaired("full-width punctuation")
         self.written.append(ascii_text)

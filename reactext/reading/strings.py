@@ -20,7 +20,7 @@ CLOSING = {
 QUOTES = "".join(dict.fromkeys([*CLOSING, *CLOSING.values()]))
 
 _LOOK = 200
-_BLANKS = re.compile(r"[ \t\r\n\u3000]{0,100}")
+_BLANKS = re.compile(r"(?:[ \t\r\n\u00a0\u2009\u202f\u3000]|\\\n){0,100}")
 _Q = re.escape(QUOTES)
 # What may follow the comma after a string: another value, a key, or a closer.
 _NEXT_VALUE = re.compile(

@@ -57,6 +57,8 @@ class Pairs:
 _LITERALS: dict[str, Any] = {
     "true": True, "false": False, "null": None, "none": None, "nil": None, "undefined": None,
 }  # fmt: skip
+# days=2 # two days: a number or a literal, and a comment behind it.
+_COMMENTED = re.compile(r"([\w.+-]{1,40})\s+(?:#|//)(?:\s|\Z)")
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,300}(?:_\d{3})*)\Z")
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,300}\.\d{0,300}|\.\d{1,300}|\d{1,300})(?:[eE][+-]?\d{1,3})?\Z")
 
@@ -75,6 +77,9 @@ def plain(value: Any) -> Any:
 
 
 def _scalar(text: str) -> Any:
+    if (commented := _COMMENTED.match(text)) is not None:
+        value = _scalar(commented[1])
+        return text if isinstance(value, str) else value
     lowered = text.lower()
     if lowered in _LITERALS:
         return _LITERALS[lowered]
