@@ -14,6 +14,7 @@ from reactext.reading.call_shapes import (
     is_numbered_call,
     is_quoted_input,
     looks_like_call,
+    says_nothing,
     unclosed_parts,
 )
 from reactext.reading.findings import Findings
@@ -251,7 +252,7 @@ class ActionBody:
         self._length = 0
         self._is_closed = self._is_read = self._is_due = False
         self._cut = None
-        if was_read or not text.strip(" \t\r\n`*") or self.over_at is not None:
+        if was_read or self.over_at is not None or says_nothing(text, self._known):
             return
         if self.says_none:
             self._after_none.append(text)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from reactext.grammar import Call
-from reactext.reading.binding import Draft, bound, bound_object, only_parameter
+from reactext.reading.binding import Draft, bound, bound_object, only_parameter, refused
+from reactext.reading.code import takes_code
 from reactext.reading.input_forms import keyed_lines
 from reactext.reading.inputs import raw
 from reactext.reading.known import Known
@@ -22,6 +23,9 @@ _VARIABLE = re.compile(
     r"|previous_?\w*|last_?\w*)\d*(?:\.\w+)*\Z"
 )
 
+_SUM = re.compile(
+    r"(?:\"[^\"\n]*\"|'[^'\n]*')\s*\+\s*(?P<name>[^\W\d]\w*)\b(?!\s*[(（]|[\w\s]*[\"'])"
+)
 _TYPES = ("str", "string", "int", "integer", "float", "number", "bool", "boolean")
 
 
@@ -123,6 +127,8 @@ def raw_arguments(inner: str, draft: Draft, reason: str) -> Draft:
             return replace(draft, problem=f"the arguments of {draft.name} cannot be read")
         keyed = re.match(rf"\s*{re.escape(one.name)}\s*[=:：＝]\s*", inner)
         value = (inner[keyed.end() :] if keyed else inner).strip()
+        if not takes_code(draft.tool) and (sum_of := _SUM.match(value)) is not None:
+            return refused(draft, sum_of["name"], "variable")
         calls_itself = folded(value.partition("(")[0]) == folded(draft.tool.name)
         if value and not calls_itself:
             return raw(value, draft)

@@ -17,10 +17,19 @@ _CALL = re.compile(
 )
 _KEYED = re.compile(r"[ \t]*(?:[-*][ \t]+)?[\"'`]?(\w{1,60})[\"'`]?[ \t]*[:=：]")
 _NUMBERED = re.compile(r"[ \t]*(?:[(（]\d{1,2}[)）]|\[[ xX\d]{1,2}\])")
+_NOTHING = re.compile(
+    r"|<!--[^\n]*-->|--[ \t][^\n]*|(?:'{3}|\"{3})\w{0,12}|(?P<word>json|jsonc|json5)", re.IGNORECASE
+)
 _BAR = re.compile(r"\|\||｜｜")
 _ENDED = re.compile(r"[\"'”\w\])}]\s{0,8}\Z")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|“[^”\n]*”")
 _REACH = 200
+
+
+def says_nothing(text: str, known: Known) -> bool:
+    """Whether a line is a comment, a row of quotes for a fence, or the language of one."""
+    found = _NOTHING.fullmatch(text.strip(" \t\r\n`*"))
+    return found is not None and not (found["word"] and known.tool(found["word"]))
 
 
 def looks_like_call(text: str, known: Known) -> bool:

@@ -33,6 +33,10 @@ _LED_FENCE = re.compile(
     r"(?P<ticks>`{3,}|~{3,})[ \t]*[\w+.#\-]{0,24}[ \t\r]*\n"
     r"(?P<body>[\s\S]*?)\n[ \t]*(?P=ticks)[ \t]*(?=\r?\n|\Z)"
 )
+_QUOTE_FENCE = re.compile(
+    r"(?P<quotes>'{3}|\"{3})(?:json|python|sql)[ \t\r]*\n(?P<body>[\s\S]*?)(?P=quotes)",
+    re.IGNORECASE,
+)
 _NO_INPUT = ("", "{}", '""', "''", "[]")
 _KEYED_LIST = re.compile(r"[\[【]\s*[\"'“]?\w{1,60}[\"'”]?\s*[:：=]")
 _MIDLINE_LABEL = re.compile(r"(?<=\S) (?:Observation|Thought|Final Answer): ")
@@ -154,6 +158,9 @@ def raw(text: str, draft: Draft) -> Draft:
 
 def _unfenced(text: str) -> tuple[str, tuple[str, ...]]:
     """Return what is inside a fence, or between backticks, that holds the whole text."""
+    quotes = _QUOTE_FENCE.fullmatch(text.strip())
+    if quotes is not None:
+        return quotes["body"].strip("\r\n").rstrip(), ("fence",)
     opening = _FENCED.match(text)
     if opening is not None:
         closing = re.compile(rf"^[ \t>]*{opening[1]}|{opening[1]}\s*\Z", re.MULTILINE)

@@ -206,7 +206,7 @@ class Tracker:
         is_data = not self._stack or self._stack[-1] in "]}"
         between_values = is_data or self._solid in ",，([{\"'”’)]}"
         is_line = two == "//" or (two[0] == "#" and (not self._stack or two[1:].isspace()))
-        if not self._solid and not text[here + 1 : here + 2].isspace():
+        if not self._solid and not two[1:].isspace() and two not in ("//", "/*"):
             return here + 1, None
         if two == "/*":
             self._comment_end = "*/"

@@ -53,6 +53,12 @@ _BEFORE = re.compile(
     r"|(?P<word>await|return|yield|call|run|use|invoke|execute|调用|使用|执行)[ \t:]+)"
     r"(?=(?:await |return |call )?[\w.`]+[ \t]*[(（])"
 )
+# json {"action": …}: a fence on one line, without its ticks or with quotes for them.
+_LANGUAGE = re.compile(
+    r"(?:'{3}|\"{3})?(?:json|jsonc|json5|python)?[ \t]{0,4}:?\s{0,20}"
+    r"(?=[\[{]\s{0,40}\{?\s{0,40}[\"'](?:action|tool|tool_name|name|function)[\"'])",
+    re.IGNORECASE,
+)
 _PRINT = re.compile(r"(?P<name>print|str|repr)[ \t]*(?=[(（][ \t]*[\w.]+[ \t]*[(（])")
 _NAME = re.compile(r"(?P<name>[^()\[\]{}（）【】［］｛｝\n\"“”=]{1,120}?)[ \t]*(?=[(（\[【［])")
 _CALL_AHEAD = re.compile(r"[\[(]\s*[^\W\d][\w.]{0,80}\(")
@@ -133,6 +139,9 @@ def _undressed(text: str) -> tuple[str, list[str]]:
     stripped = whole.strip(" \t\r\n`*")
     repairs += ["decoration"] if stripped != whole else []
     closed = stripped.rstrip(TRAILER)
+    if (language := _LANGUAGE.match(stripped)) is not None and language.end():
+        stripped = stripped[language.end() :].rstrip("`'\" \t\r\n")
+        repairs.append("fence")
     if _QUOTED_CALL.match(stripped) and closed[-1] == CLOSING[stripped[0]]:
         stripped = decoded(closed[1:-1]) if '\\"' in closed else closed[1:-1]
         repairs.append("quotes")
