@@ -142,6 +142,8 @@ class Course:
             taken = body.label(label)
             self._over_if_body_is()
             return taken
+        if after_label and isinstance(body, InputBody):
+            return label.kind == "action_input"  # the same label again
         is_first = not self.has_text and not self.is_labelled
         has_place = counts_after_label if after_label else counts
         return has_place(label, body, is_first=is_first) and self._opened(label)

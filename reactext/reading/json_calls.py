@@ -46,7 +46,7 @@ _OTHER_KEYS = {
 }  # fmt: skip
 _ANSWER_KEYS = ("finalanswer", "answer", "最终答案", "response", "finalresponse", "output")
 
-_CALL = re.compile(r"\s*(?P<name>[\w.\-]{1,80})\s*(?P<arguments>\(\s*[^\s)][\s\S]*\))\s*")
+_CALL = re.compile(r"\s*(?P<name>[\w.\-]{1,80})\s*(?P<arguments>[(\[]\s*[^\s)][\s\S]*[)\]])\s*")
 _EMPTY_BRACKETS = re.compile(r"(?<=\w)\(\)\s*\Z")
 
 MAX_CALLS = 64
@@ -97,7 +97,7 @@ def _call(
     )
     given = value[input_key] if input_key is not None else _flat(value, tool_key)
     name = _EMPTY_BRACKETS.sub("", name)
-    if input_key is None and (written := _written(name, tools, text)) is not None:
+    if given in (None, "", {}, []) and (written := _written(name, tools, text)) is not None:
         return written
     if is_none(name):
         return None
@@ -120,6 +120,9 @@ def _written(name: str, tools: Toolbox | None, text: str) -> Draft | None:
         return None
     named = resolve(call["name"], tools)
     draft = Draft(named.name, named.tool, text=text, problem=named.problem)
+    if call["arguments"][0] == "[":
+        is_known = draft.tool is not None and not draft.problem
+        return read_input(call["arguments"][1:-1], draft) if is_known else None
     try:
         read = read_call(f"call{mend(call['arguments']).text}", CallSyntax())
     except (GrammarError, UnmendableError):

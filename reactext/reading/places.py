@@ -32,8 +32,6 @@ def counts_after_label(label: Label, body: Body, *, is_first: bool) -> bool:
     """Whether a label counts that stands right after another one, whose text this is."""
     if isinstance(body, ActionBody):
         is_due = label.has_colon and label.kind in ("answer", "action")
-    elif isinstance(body, InputBody):
-        is_due = label.kind == "action_input"
     else:
         is_due = label.has_colon
     return is_due and counts(label, body, is_first=is_first)

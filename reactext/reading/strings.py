@@ -105,7 +105,15 @@ _SIMPLE = {
     '"': '"', "'": "'", "\\": "\\", "/": "/", "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f",
     "`": "`", "\n": "", "0": "\0",
 }  # fmt: skip
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.|\n)", re.DOTALL)
+# Commands of LaTeX that JSON takes for a tab, a form feed or the like, which nobody means there.
+_LATEX = (
+    r"(?:frac|forall|theta|times|text(?:bf|it|rm)?|tilde|tfrac|beta|bar|binom|begin|boldsymbol"
+    r"|bmatrix|nabla|neq|notin|rho|right(?:arrow)?|rangle)(?![A-Za-z])"
+)
+LATEX_INSIDE = re.compile(rf"(?<!\\)(?:\\\\){{0,20}}\\{_LATEX}")
+"""A command of LaTeX with a single backslash that happens to be an escape of JSON."""
+
+_ESCAPE = re.compile(rf"\\({_LATEX}|u[0-9a-fA-F]{{4}}|x[0-9a-fA-F]{{2}}|.|\n)", re.DOTALL)
 # C:\Users: what is no escape shows that none is one, after a drive or a server.
 _ROOT = r"(?:[A-Za-z]:\\|\\\\[\w.$-]+\\)"
 _WINDOWS_PATH = re.compile(rf"{_ROOT}[^\\/:*?\"<>|\r\n]")
@@ -143,6 +151,8 @@ def decoded(body: str) -> str:
 
 def _meant(found: re.Match[str]) -> str:
     code = found[1]
+    if len(code) > 1 and code[0] not in "ux":
+        return found[0]
     if len(code) > 1:
         return chr(int(code[1:], 16))
     return _SIMPLE.get(code, found[0])

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from reactext.reading.strings import PATH_INSIDE
+from reactext.reading.strings import LATEX_INSIDE, PATH_INSIDE
 
 
 class Bare(str):
@@ -105,10 +105,10 @@ def expression_in(value: Any) -> Expression | None:
 def strict_json(text: str) -> Any:
     """Read JSON as it should be, raw line breaks allowed. Raises ValueError.
 
-    A text in which a Windows path has single backslashes is refused, as they are no escapes.
+    A text in which a Windows path or LaTeX has single backslashes is refused: they are no escapes.
     """
-    if "\\" in text and PATH_INSIDE.search(text):
-        raise ValueError("a path with single backslashes")
+    if "\\" in text and (PATH_INSIDE.search(text) or LATEX_INSIDE.search(text)):
+        raise ValueError("a path, or LaTeX, with single backslashes")
     try:
         value = json.loads(text, strict=False, parse_constant=_refused, parse_float=_finite)
     except RecursionError as error:
