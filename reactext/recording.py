@@ -8,7 +8,6 @@ it was made; anything else is an error that shows the difference. What a model i
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from reactext.completion import (
 )
 from reactext.differing import difference, nearest
 from reactext.errors import CompletionError, ReplayMismatch, SetupError
+from reactext.forking import ForkableLock
 from reactext.given import checked
 from reactext.jsonl import append, line_of, read_objects
 from reactext.models import Value
@@ -63,7 +63,7 @@ class RecordingModel:
         self._path = Path(path)
         self._append = append
         self._begun = False
-        self._lock = threading.Lock()
+        self._lock = ForkableLock()
         if isinstance(self._model, CountsTokens):
             self.count_tokens = self._count_tokens
 
@@ -144,7 +144,7 @@ class ReplayModel:
         self._counts: dict[str, int] = {}
         self._recorded: dict[str, deque[Recorded]] = {}
         self._asked = 0
-        self._lock = threading.Lock()
+        self._lock = ForkableLock()
         self._load()
         self._all = sum(map(len, self._recorded.values()))
         if self._counts:

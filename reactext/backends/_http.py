@@ -22,6 +22,7 @@ from reactext.backends._trouble import CONNECTION_FAULTS, unreached
 from reactext.backends._wire import WatchedAdapter, Wire, watching
 from reactext.cancellation import Cancellation
 from reactext.errors import CompletionError, ServerFault
+from reactext.forking import renew_in_children
 
 _LONGEST_REFUSAL = 1024 * 1024
 _REFUSAL = 5.0
@@ -57,10 +58,18 @@ class Origin:
             **({} if keep_alive else {"Connection": "close"}),
             **{name: checked_header(name, value) for name, value in (headers or {}).items()},
         }
-        self._adapter = WatchedAdapter(pool_maxsize=_CONNECTIONS)
         self._surroundings = surroundings(self.url)
         self._wires: set[Wire] = set()
         self._prepared: dict[tuple[str, str], requests.PreparedRequest] = {}
+        self.renew()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Begin without connections; those of a parent process are its own."""
+        wires, self._wires = self._wires, set()
+        for wire in wires:
+            wire.abandon()
+        self._adapter = WatchedAdapter(pool_maxsize=_CONNECTIONS)
 
     def close(self) -> None:
         """End what is being read, from whichever thread, and close the waiting connections."""

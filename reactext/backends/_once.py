@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from reactext.forking import ForkableLock
 
 T = TypeVar("T")
 
@@ -13,8 +14,8 @@ class Once(Generic[T]):
     """Calls its function once; a call that raises does not count."""
 
     def __init__(self, make: Callable[[], T]) -> None:
+        self._lock = ForkableLock()
         self._make = make
-        self._lock = threading.Lock()
         self._made: list[T] = []
 
     def __call__(self) -> T:

@@ -8,11 +8,12 @@ with one of them is sent as a mixture of text and tokens.
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from reactext.forking import ForkableLock
 
 Part = str | int
 _REMEMBERED = 16
@@ -46,7 +47,7 @@ class Replay:
 
     def __init__(self) -> None:
         self._lines: deque[Line] = deque(maxlen=_REMEMBERED)
-        self._lock = threading.Lock()
+        self._lock = ForkableLock()
 
     def line(self, prompt: str) -> Line:
         """Return the prompt in the parts that it was made of, as far as they are remembered."""

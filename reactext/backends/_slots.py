@@ -7,9 +7,10 @@ other while other slots stay empty.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from reactext.forking import ForkableLock, renew_in_children
 
 _LATEST = 4
 """Prompts of one conversation: a correction is in one of them and no longer in the next."""
@@ -19,10 +20,15 @@ class Slots:
     """Remembers which conversation each slot had last; shared by threads."""
 
     def __init__(self, count: int) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkableLock()
         # the least recently used first
         self._prompts: dict[int, list[str]] = {number: [] for number in range(count)}
         self._busy: set[int] = set()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Take all slots as free: whoever had one is in the parent."""
+        self._busy = set()
 
     @contextmanager
     def taken(self, prompt: str) -> Iterator[int | None]:
@@ -38,7 +44,7 @@ class Slots:
         finally:
             if number is not None:
                 with self._lock:
-                    self._busy.remove(number)
+                    self._busy.discard(number)
 
     def _choose(self, prompt: str) -> int | None:
         free = [number for number in self._prompts if number not in self._busy]

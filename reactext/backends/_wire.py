@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -44,6 +45,14 @@ class Wire:
             self._cut = True
             if self._socket is not None:
                 _shut(self._socket)
+
+    def abandon(self) -> None:
+        """Leave the connection to the parent of this process: close our end, end nothing."""
+        self._lock = threading.Lock()
+        self._cut = True
+        if self._socket is not None:
+            os.close(self._socket.detach())
+            self._socket = None
 
     def release(self) -> None:
         """Forget the socket."""

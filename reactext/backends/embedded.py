@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +15,13 @@ from typing import Any
 
 from reactext.backends._cores import free_cores
 from reactext.backends._http import Origin
+from reactext.backends._inherited import is_in_such_a_child, keep
 from reactext.backends._reply import Timeouts
 from reactext.backends._retry import Retry
 from reactext.backends.llamacpp import LlamaCppModel
 from reactext.completion import Completion, ModelCard
 from reactext.errors import SetupError
+from reactext.forking import ForkableLock, renew_in_children
 from reactext.given import Count, Text, checked
 from reactext.weights import known_or_here, locate
 
@@ -59,10 +60,17 @@ class EmbeddedModel:
         self._parallel = parallel
         self._threads = threads
         self._options: dict[str, Any] = {"frame": frame, "timeouts": timeouts, "retry": retry}
-        self._lock = threading.Lock()
+        self._lock = ForkableLock()
         self._model: LlamaCppModel | None = None
         self._free: weakref.finalize[Any, EmbeddedModel] | None = None
         self._closed = False
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Be loaded anew in a forked child: the server's threads are in the parent alone."""
+        if self._free is not None and (inherited := self._free.detach()):
+            keep(inherited)
+        self._model = self._free = None
 
     def __repr__(self) -> str:
         return f"EmbeddedModel({self.name!r})"
@@ -173,7 +181,10 @@ def _loaded(parameters: Any) -> Any:
 
 def _free(model: LlamaCppModel, server: _Server) -> None:
     model.close()
-    server.stop()
+    if is_in_such_a_child():
+        keep(server)
+    else:
+        server.stop()
 
 
 def _llama() -> Any:
