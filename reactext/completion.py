@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from reactext.cancellation import Cancellation
-from reactext.errors import SetupError
+from reactext.errors import CompletionError, ReactextError, ServerUnreachable, SetupError
 from reactext.given import Within, checked, fault, shown
 from reactext.models import Usage, Value
 
@@ -112,7 +113,78 @@ class CountsTokens(Protocol):
 
 def card_of(model: CompletionModel) -> ModelCard:
     """Return the model's own card, or the empty one of a model that has none."""
-    return model.card() if isinstance(model, HasCard) else ModelCard(name=type(model).__name__)
+    if not isinstance(model, HasCard):
+        return ModelCard(name=type(model).__name__)
+    with _faults_of(model):
+        return model.card()
+
+
+def completed(
+    model: CompletionModel, prompt: str, *, stop: Sequence[str], options: Completion
+) -> Generator[str, None, None]:
+    """Yield a model's pieces, and hold it to the protocol, whoever wrote it.
+
+    Whatever it raises is one of our errors, and a text surely longer than its limit is ended.
+    """
+    came: list[str] = []
+    with _faults_of(model, came):
+        pieces = model.complete(prompt, stop=stop, options=options)
+        try:
+            for piece in within(pieces, options.max_tokens):
+                if not isinstance(piece, Piece) or piece.channel == "text":
+                    came.append(piece)
+                yield piece
+        finally:
+            close = getattr(pieces, "close", None)
+            if close is not None:
+                close()
+
+
+@contextmanager
+def _faults_of(model: CompletionModel, came: Sequence[str] = ()) -> Iterator[None]:
+    """Make what a model raises ours: so the steps are kept, and another model may take over."""
+    try:
+        yield
+    except ReactextError:
+        raise
+    except Exception as error:
+        kind = ServerUnreachable if isinstance(error, OSError) else CompletionError
+        told = f"{_named(model)} raised {type(error).__name__}: {error}"
+        raise kind(told, text="".join(came)) from error
+
+
+def _named(model: CompletionModel) -> str:
+    function = getattr(model, "function", None)
+    name = getattr(function, "__qualname__", None)
+    return f"the model function {name}" if name else f"the model {type(model).__name__}"
+
+
+_LONGEST_TOKEN = 64
+"""Characters; a few are longer, but no text is made of those."""
+_SLACK = 1024
+
+
+def within(pieces: Iterable[Any], max_tokens: int) -> Iterator[str]:
+    """Pass pieces on until they are surely more than so many tokens; then the last tells so.
+
+    A server may ignore the limit that it was sent, and a function knows none.
+    """
+    left = max_tokens * _LONGEST_TOKEN + _SLACK
+    usage = None
+    for piece in pieces:
+        if not isinstance(piece, str):
+            raise SetupError(f"a model must give pieces of text, and gave {piece!r}")
+        # a piece without text is a token at most: there may be no end of them
+        left -= len(piece) or _LONGEST_TOKEN
+        if isinstance(piece, Piece):
+            usage = piece.usage or usage
+            counted = piece.usage.completion_tokens if piece.usage else None
+            if counted and piece.finish is None and counted > 2 * max_tokens + _LONGEST_TOKEN:
+                left = 0
+        yield piece
+        if left <= 0 and not (isinstance(piece, Piece) and piece.finish):
+            yield Piece(usage=usage, finish="length")
+            return
 
 
 Callback = Callable[[str], "str | Iterable[str]"]
@@ -125,16 +197,17 @@ class CallableModel:
     """
 
     def __init__(self, function: Callback) -> None:
-        self._function = function
+        self.function = function
 
     def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield what the function returns, up to a stop text."""
-        reply = self._function(prompt)
+        reply = self.function(prompt)
         if not isinstance(reply, str) and not isinstance(reply, Iterable):
             raise SetupError(
                 f"a model function must return a text or an iterator of texts, not {reply!r}"
             )
-        yield from until_stop([reply] if isinstance(reply, str) else reply, stop)
+        pieces = [reply] if isinstance(reply, str) else reply
+        yield from until_stop(within(pieces, options.max_tokens), stop)
 
 
 Reply = str | BaseException | Iterable[str | BaseException]

@@ -21,6 +21,7 @@ from reactext.completion import (
     ModelCard,
     Piece,
     card_of,
+    completed,
 )
 from reactext.errors import ContextOverflow, ReactextError
 from reactext.models import Usage, Value
@@ -108,7 +109,7 @@ def _heard(
 ) -> _Heard:
     began = time.monotonic()
     heard = _Heard("", "", Usage(), 0.0, 0.0)
-    for piece in model.complete(prompt, stop=stop, options=options):
+    for piece in completed(model, prompt, stop=stop, options=options):
         heard.first = heard.first or time.monotonic() - began
         if isinstance(piece, Piece):
             heard.usage = piece.usage or heard.usage

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
 from reactext.budget import check_whole, failed_within, least_room, prompt_within, shrink
-from reactext.completion import Completion, Piece
+from reactext.completion import Completion, Piece, completed
 from reactext.errors import CompletionError, ContextOverflow, TurnError
 from reactext.hooks import AnswerNow, Event, piece_watchers, prompt_through, turn_through
 from reactext.models import Action, Correction, TextDelta, Turn, Usage
@@ -135,7 +135,8 @@ def _completed(state: RunState, attempt: Attempt) -> Generator[Event, None, Read
             retry = error.retryable and retries < state.setup.options.max_retries
             if not retry and not more_models:
                 raise
-            fault = Correction(text=error.text, problem=str(error))
+            then = "it is asked again" if retry else "the next model takes over"
+            fault = Correction(text=error.text, problem=str(error), remedy=then)
             state.corrections.append(fault)
             yield fault
             if retry:
@@ -165,9 +166,8 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
     state.underway = Underway(reader)
     heard = _Heard()
     try:
-        yield from _listen(
-            state, reader, heard, state.model.complete(prompt, stop=_stops(state), options=options)
-        )
+        pieces = completed(state.model, prompt, stop=_stops(state), options=options)
+        yield from _listen(state, reader, heard, pieces)
         check_whole(state, prompt, heard.usage.prompt_tokens)
         turn = reader.close(cut=heard.finish == "length")
     except TurnError as error:
@@ -189,7 +189,7 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
 
 
 def _listen(
-    state: RunState, reader: TurnReader, heard: _Heard, pieces: Iterator[str]
+    state: RunState, reader: TurnReader, heard: _Heard, pieces: Generator[str, None, None]
 ) -> Generator[Event, None, None]:
     """Give the pieces of a text to the reader until its turn is over."""
     watchers = piece_watchers(state.setup.hooks)
@@ -206,7 +206,7 @@ def _listen(
                 break
             state.raise_if_cancelled()
     finally:
-        _close(pieces)
+        pieces.close()
         state.spent += heard.usage
     state.raise_if_cancelled()
 
@@ -270,9 +270,3 @@ def _eagerly(state: RunState, events: list[TextDelta | Action]) -> Iterator[Even
         if isinstance(event, Action) and state.setup.options.eager:
             state.start_early(event)
         yield event
-
-
-def _close(pieces: Iterator[str]) -> None:
-    close = getattr(pieces, "close", None)
-    if close is not None:
-        close()

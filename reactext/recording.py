@@ -22,6 +22,7 @@ from reactext.completion import (
     ModelCard,
     as_model,
     card_of,
+    completed,
 )
 from reactext.differing import difference, nearest
 from reactext.errors import CompletionError, ReplayMismatch, SetupError
@@ -76,7 +77,7 @@ class RecordingModel:
         pieces: list[str | RecordedPiece] = []
         fault: Fault | None = None
         closed = True
-        completion = self._model.complete(prompt, stop=stop, options=options)
+        completion = completed(self._model, prompt, stop=stop, options=options)
         try:
             for piece in completion:
                 pieces.append(recorded_piece(piece))
@@ -86,9 +87,7 @@ class RecordingModel:
             fault, closed = fault_of(error), False
             raise
         finally:
-            close = getattr(completion, "close", None)
-            if close is not None:
-                close()
+            completion.close()
             self._write(
                 Recorded(
                     prompt=prompt,

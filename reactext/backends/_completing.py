@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from reactext.backends._retry import Patience, Retry
-from reactext.completion import Completion, Piece, until_stop
+from reactext.completion import Completion, Piece, until_stop, within
 from reactext.errors import CompletionError
 
 Begin = Callable[[], AbstractContextManager[Iterable[Piece]]]
@@ -18,7 +18,8 @@ def completing(
     """Yield the pieces of a completion, begun again as long as it fails before any text.
 
     The stop texts are looked for here as well: some servers know none. A fault carries the text
-    that came before it. After a cancellation the pieces simply end.
+    that came before it, and is not retryable when it was tried again here, in vain. After a
+    cancellation the pieces simply end.
     """
     patience = Patience(retry, options.cancellation)
     begun = False
@@ -26,7 +27,8 @@ def completing(
         came: list[str] = []
         try:
             with begin() as pieces:
-                for piece in until_stop(_recorded(whole_characters(pieces), came), stop):
+                whole = _recorded(whole_characters(pieces), came)
+                for piece in until_stop(within(whole, options.max_tokens), stop):
                     begun = begun or bool(piece)
                     yield piece
             return
@@ -35,6 +37,8 @@ def completing(
                 continue
             if options.cancellation is not None and options.cancellation.cancelled:
                 return
+            if patience.was_used:
+                error.retryable = False
             error.text = "".join(came)
             raise
 

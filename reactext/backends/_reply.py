@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 import requests
 
-from reactext.backends._trouble import CONNECTION_FAULTS, broken, silent
+from reactext.backends._json import parsed, shown
+from reactext.backends._trouble import CONNECTION_FAULTS, Limit, broken, silent
 from reactext.backends._wire import Wire
+from reactext.errors import ServerFault
 from reactext.given import Seconds, checked
 
 _AT_ONCE = 65536
+_LONGEST_ANSWER = 16 * 1024 * 1024
 
 _SEND_OFF = 0.05
 """Seconds to wait for the last bytes of a complete reply, for the connection's sake alone."""
@@ -36,7 +39,11 @@ class Timeouts:
 
 
 class Reply:
-    """A reply that is being streamed; made by `Origin.stream`."""
+    """A reply that is being streamed; made by `Origin.stream`.
+
+    ``kind`` says which server should have sent it. Its first byte is waited for as long as
+    ``first``, any other as long as ``gap``.
+    """
 
     def __init__(
         self,
@@ -44,14 +51,18 @@ class Reply:
         wire: Wire,
         *,
         url: str,
-        timeouts: Timeouts,
+        kind: str,
+        first: Limit,
+        gap: Limit,
         reuse: bool,
     ) -> None:
         self.url = url
+        self._kind = kind
         self._reuse = reuse
         self._response = response
         self._wire = wire
-        self._timeouts = timeouts
+        self._first = first
+        self._gap = gap
         # a proxy may compress what was asked for as it is
         compressed = "Content-Encoding" in response.headers
         self._decoded = response.iter_content(chunk_size=1) if compressed else None
@@ -61,19 +72,40 @@ class Reply:
 
         Comments between events keep a connection alive but are no sign of the text.
         """
-        limit, since = self._timeouts.first, time.monotonic()
+        limit, since = self._first, time.monotonic()
         while chunk := self._next(limit):
             now = time.monotonic()
             if _is_a_sign(chunk):
                 since = now
-                if limit != self._timeouts.gap:
-                    limit = self._timeouts.gap
-                    self._wire.wait_at_most(limit)
-            elif now - since > limit:
+                if limit is not self._gap:
+                    limit = self._gap
+                    self._wire.wait_at_most(limit.seconds)
+            elif now - since > limit.seconds:
                 raise silent(self.url, limit)
             yield chunk
 
-    def _next(self, limit: float) -> bytes:
+    def whole(self) -> object:
+        """Return the JSON that this reply is, all of which comes within the first limit."""
+        content, until = bytearray(), time.monotonic() + self._first.seconds
+        for chunk in self.chunks():
+            content += chunk
+            if time.monotonic() > until:
+                raise silent(self.url, self._first)
+            if len(content) > _LONGEST_ANSWER:
+                raise self.unexpected("an answer without end")
+        try:
+            return parsed(bytes(content))
+        except ValueError as error:
+            raise self.unexpected(f"{shown(content)}, which is no JSON,") from error
+
+    def unexpected(self, what: str) -> ServerFault:
+        """Return the error of a server that sends something else than it should."""
+        remedy = f"is this the address of {self._kind}?"
+        return ServerFault(
+            f"{self.url} sent {what} instead of an answer", remedy=remedy, status=200
+        )
+
+    def _next(self, limit: Limit) -> bytes:
         try:
             if self._decoded is not None:
                 return next(self._decoded, b"")

@@ -40,6 +40,11 @@ class Patience:
         self._waits = 0
         self._faults = 0
 
+    @property
+    def was_used(self) -> bool:
+        """Whether anything was tried again."""
+        return self._waits > 0
+
     def again(self, error: CompletionError) -> bool:
         """Wait as long as this fault asks for; False if it is to be reported instead.
 

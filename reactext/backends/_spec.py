@@ -51,6 +51,11 @@ def model(spec: str | None = None) -> Model:
     if kind == "openai" and rest:
         url, _, name = rest.partition("#")
         return OpenAICompletionModel(url, name or None)
+    if kind in ("http", "https"):
+        raise SetupError(
+            f"{spec!r} does not tell which server is there; write llamacpp:{spec}, openai:{spec} "
+            f"or, for Ollama, OLLAMA_HOST={spec} and ollama:NAME"
+        )
     raise SetupError(f"{spec!r} names no model; write {_FORMS}{_guess(spec)}")
 
 
@@ -60,8 +65,6 @@ def _guess(spec: str) -> str:
     meant = f"ollama:{spec}"
     if alike := get_close_matches(kind, kinds, n=1):
         meant = f"{alike[0]}:{rest}" if rest else alike[0]
-    if kind in ("http", "https"):
-        meant = f"llamacpp:{spec}"
     return f"; did you mean {meant!r}?" if kind not in ("", *kinds) else ""
 
 

@@ -42,13 +42,15 @@ def of_ollama(done: dict[str, Any]) -> Usage:
     )
 
 
+_MOST = 2**53
+"""More is no count of anything, and no float."""
+
+
 def count(value: Any) -> int | None:
     """Return a number of tokens, or None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if type(value) is int and 0 <= value < _MOST else None
 
 
 def seconds(value: Any, per_second: float) -> float | None:
     """Return a time in seconds, or None."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return value / per_second
-    return None
+    return value / per_second if type(value) in (int, float) and 0 <= value < _MOST else None

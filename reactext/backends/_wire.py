@@ -21,6 +21,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from reactext.backends._chunks import ArrivedBody
 
 _thread = threading.local()
+_MOST_ANNOUNCEMENTS = 20
 
 
 class Wire:
@@ -115,6 +116,15 @@ def _wire() -> Wire | None:
 
 class _Response(http.client.HTTPResponse):
     """An answer whose chunks, if it has any, are taken off before anybody sees them."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """Return the status of the answer itself, after what only announces it."""
+        for _ in range(_MOST_ANNOUNCEMENTS):
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if not 100 <= status < 200:
+                return version, status, reason
+            http.client.parse_headers(self.fp)
+        raise http.client.HTTPException("the answer is announced and never comes")
 
     def begin(self) -> None:
         if (wire := _wire()) is not None:

@@ -173,7 +173,7 @@ def _loaded(parameters: Any) -> Any:
     key = {"Authorization": f"Bearer {parameters.api_keys[0]}"}
     origin = Origin(server.listening_address, timeouts=Timeouts(), headers=key, keep_alive=False)
     try:
-        origin.ask("GET", "/slots")  # the loop itself answers this
+        origin.ask_any("GET", "/slots")  # the loop itself answers this
     finally:
         origin.close()
     return server

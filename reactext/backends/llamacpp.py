@@ -60,6 +60,7 @@ class LlamaCppModel:
             headers={**authorization, **(headers or {})},
             # it closes the connection after a stream although it promises to keep it
             keep_alive=False,
+            kind="a llama.cpp server",
             remedy="start it with: llama-server -m MODEL.gguf",
         )
         self._frame = frame
@@ -104,8 +105,7 @@ class LlamaCppModel:
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text as part of a prompt."""
-        answer = self._origin.ask("POST", "/tokenize", {"content": text})
-        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        tokens = self._origin.ask("POST", "/tokenize", {"content": text}).get("tokens")
         if not isinstance(tokens, list):
             raise ServerFault(
                 f"{self._origin.url}/tokenize did not answer with tokens",
@@ -151,20 +151,19 @@ class LlamaCppModel:
             answer = self._origin.ask("POST", "/tokenize", question)
         except ServerFault:
             return False
-        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        tokens = answer.get("tokens")
         if not isinstance(tokens, list) or not all(isinstance(each, dict) for each in tokens):
             return False
         return "".join(text_of(each, "piece") for each in tokens) == _AMID
 
     def _ask_properties(self) -> dict[str, Any]:
         try:
-            answer = self._origin.ask("GET", "/props")
+            return self._origin.ask("GET", "/props")
         except ServerFault as error:
             # an old server, or one that was told to keep this to itself
             if error.status not in (200, 404, 405, 501):
                 raise
             return {}
-        return answer if isinstance(answer, dict) else {}
 
 
 def _body(

@@ -56,6 +56,7 @@ class OllamaModel:
             ollama_url(host),
             timeouts=timeouts or Timeouts(),
             headers=headers,
+            kind="an Ollama server",
             remedy="start it with: ollama serve; or set OLLAMA_HOST",
         )
         self._num_ctx = num_ctx
@@ -89,8 +90,7 @@ class OllamaModel:
 
     def server(self) -> str:
         """Say which server this is; raises `CompletionError` when it cannot be asked."""
-        answer = self._origin.ask("GET", "/api/version")
-        version = text_of(answer, "version") if isinstance(answer, dict) else ""
+        version = text_of(self._origin.ask("GET", "/api/version"), "version")
         return f"Ollama {version or '(no version told)'} at {self._origin.url}"
 
     def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:

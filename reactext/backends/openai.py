@@ -66,6 +66,7 @@ class OpenAICompletionModel:
             headers={**authorization, **(headers or {})},
             # of the servers that speak this, one at least closes what it promised to keep
             keep_alive=False,
+            kind="a server of the OpenAI style",
             remedy="start the server, or give another address",
         )
         self._kind = kind
@@ -197,7 +198,7 @@ def pieces(reply: Reply) -> Iterator[Piece]:
             texts = [text_of(choice, "text") for choice in choices]
             counted += sum(1 for text in texts if text)
             usage = next(filter(None, map(_usage, reversed(events))), usage)
-            if any(texts):
+            if choices:
                 yield Piece("".join(texts), usage=usage or Usage(completion_tokens=counted))
             for choice in choices:
                 if choice.get("finish_reason"):

@@ -36,7 +36,7 @@ def model() -> Iterator[EmbeddedModel]:
 def busy(model: EmbeddedModel) -> bool:
     """Whether the server works on anything, as it says itself."""
     origin = model._running()._origin
-    return any(slot["is_processing"] for slot in origin.ask("GET", "/slots"))
+    return any(slot["is_processing"] for slot in origin.ask_any("GET", "/slots"))
 
 
 def wait_until_free(model: EmbeddedModel) -> None:

@@ -134,7 +134,12 @@ FRAMES = [
     # (title, answer of /api/show, frame, whether it thinks)
     ("a template", SHOWN, "chatml", False),
     ("a template that thinks", {"template": CHATML + "<think>"}, "qwen3", True),
-    ("a capability", {"template": CHATML, "capabilities": ["thinking"]}, "chatml", True),
+    (
+        "a capability",
+        {"template": CHATML, "capabilities": ["completion", "thinking"]},
+        "chatml",
+        True,
+    ),
     (
         "a renderer instead",
         {"template": "{{ .Prompt }}", "renderer": "qwen3-coder"},

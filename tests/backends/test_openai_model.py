@@ -226,7 +226,7 @@ def test_a_name_is_needed_where_none_is_listed(models: Any) -> None:
 def test_a_page_instead_of_the_list() -> None:
     with (
         serving(lambda _: [sized(b"<html>", content_type="text/html")]) as server,
-        pytest.raises(ServerFault, match="not a completion"),
+        pytest.raises(ServerFault, match="sent '<html>' instead"),
     ):
         heard(model_at(server.url, "m"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from reactext.backends._address import checked_url, is_loopback, surroundings
@@ -37,13 +39,18 @@ from reactext.errors import SetupError
         ("localhost:99", "http://127.0.0.1:99"),
         ('"1.2.3.4"', "http://1.2.3.4:11434"),
         (" 'example.org:5' ", "http://example.org:5"),
-        ("example.org:port", "http://example.org:11434"),
-        ("example.org:99999", "http://example.org:11434"),
-        ("http://example.org:0", "http://example.org:80"),
+        ("example.org:", "http://example.org:11434"),
     ],
 )
 def test_ollama_host_in_all_its_forms(host: str, url: str) -> None:
     assert ollama_url(host) == url
+
+
+@pytest.mark.parametrize("port", ["port", "99999", "0", "-1", "1.5", "9" * 5000, "²"])
+@pytest.mark.parametrize("host", ["example.org", "http://example.org", "[::1]", ""])
+def test_a_port_that_is_none_is_not_another(host: str, port: str) -> None:
+    with pytest.raises(SetupError, match=re.escape(f"has the port '{port}', which is none")):
+        ollama_url(f"{host}:{port}")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from apis import NOT_FOUND, OLLAMA
+from wire_server import as_json, serving
+
+from reactext import Engine
 from reactext.backends import NEVER, Retry
 from reactext.backends._retry import Patience
 from reactext.cancellation import Cancellation
@@ -65,3 +70,15 @@ def test_the_time_that_the_server_asks_for_is_waited() -> None:
 def test_policies_that_cannot_be(options: dict[str, int]) -> None:
     with pytest.raises(SetupError):
         Retry(**options)
+
+
+def test_what_was_tried_again_in_vain_is_not_tried_again_by_the_engine() -> None:
+    """Nor told twice: each attempt of the engine would be as many attempts here."""
+    boom = as_json({"error": "boom"}, 500)
+    with serving(lambda asked: [boom if OLLAMA.asks_for_text(asked) else NOT_FOUND]) as server:
+        model = OLLAMA.model(server.url, retry=AT_ONCE)
+        events: list[Any] = []
+        with pytest.raises(ServerFault, match="boom"):
+            events.extend(Engine(model=model, tools=[]).stream("x"))
+        assert events == []
+        assert server.paths() == ["/api/show", *["/api/generate"] * 3]

@@ -33,12 +33,18 @@ def test_a_name_and_its_model(spec: str, shown: str, monkeypatch: pytest.MonkeyP
     assert repr(model()) == shown
 
 
-@pytest.mark.parametrize(
-    "spec", ["qwen2.5:7b", "openai", "openai:", "gpt:x", ":", "embeded", "http://127.0.0.1:8080"]
-)
+@pytest.mark.parametrize("spec", ["qwen2.5:7b", "openai", "openai:", "gpt:x", ":", "embeded"])
 def test_what_names_no_model_is_told_the_forms(spec: str) -> None:
     with pytest.raises(SetupError, match=r'names no model; write "ollama:'):
         model(spec)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "https://gpu-box/v1"])
+def test_an_address_alone_is_told_what_it_may_be(url: str) -> None:
+    with pytest.raises(SetupError) as raised:
+        model(url)
+    for form in (f"llamacpp:{url}", f"openai:{url}", f"OLLAMA_HOST={url}"):
+        assert form in str(raised.value)
 
 
 @pytest.mark.parametrize("spec", ["llamacpp:here", "openai:here"])
