@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from reactext.cancellation import Interrupts
 from reactext.completion import CompletionModel, Temperature
-from reactext.constrain import turn_grammar
+from reactext.constrain import check, turn_grammar
 from reactext.given import Characters, Count, Natural, Text, Within, checked
 from reactext.hooks import Hook
 from reactext.prompts import Prompts
@@ -60,13 +60,14 @@ class Setup:
         object.__setattr__(self, "toolbox_reading_on", with_read_more(self.toolbox))
 
     def grammar(self, toolbox: Toolbox, dialect: str, cue: str) -> str:
-        """Return the grammar that continues the cue, made once for each dialect and cue.
+        """Return the grammar that continues the cue, made and checked once for each
+        dialect and cue.
 
         ``toolbox`` is that of the engine, or the one for reading on.
         """
         key = (len(toolbox), dialect, cue)
         if key not in self._grammars:
-            self._grammars[key] = turn_grammar(
+            grammar = turn_grammar(
                 toolbox,
                 dialect=dialect,  # type: ignore[arg-type]
                 protocol=self.protocol,
@@ -74,4 +75,7 @@ class Setup:
                 max_calls=self.options.max_calls,
                 parallel=self.options.parallel,
             )
+            # a server that does not take it may leave the model unconstrained without a word
+            check(grammar, dialect)  # type: ignore[arg-type]
+            self._grammars[key] = grammar
         return self._grammars[key]
