@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 from reactext.canonical import call_text
 from reactext.errors import SetupError
+from reactext.forking import ForkLock
 from reactext.given import Such, checked
 from reactext.hooks import Hook, Moment, Proceed
 from reactext.models import Action, Observation
 from reactext.running.calls import can_run
-from reactext.running.forks import ForkLock
 from reactext.tools import Toolbox
 
 

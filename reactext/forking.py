@@ -1,58 +1,60 @@
-"""What a forked child inherits and must not use: locks that are held, connections, servers.
-
-The child has one thread, a copy of the one that forked. A lock that another thread held is never
-released there, and a connection is still the parent's.
-"""
+"""Makes new, in a forked child, what waits for threads that only its parent has."""
 
 from __future__ import annotations
 
 import os
 import threading
-import weakref
+from types import TracebackType
 from typing import NoReturn, Protocol
+from weakref import WeakSet
 
 
-class Renewable(Protocol):
-    """Whatever is made anew in a forked child."""
+class Renewed(Protocol):
+    """What has locks, or counts threads."""
 
     def renew(self) -> None:
-        """Replace what the parent goes on using; called in the child, before all else there."""
+        """Make all of that new; called in the child, where there is one thread yet."""
         ...
 
 
-_known: weakref.WeakSet[Renewable] = weakref.WeakSet()
+_KEPT: WeakSet[Renewed] = WeakSet()
 
 
-def renew_in_children(owner: Renewable) -> None:
-    """Call the owner's `renew` in each forked child, as long as the owner lives."""
-    _known.add(owner)
+def renewed_in_child(thing: Renewed) -> None:
+    """See to it that a forked child renews the thing; it is not kept alive by this."""
+    _KEPT.add(thing)
 
 
-def _renew_all() -> None:
-    for owner in list(_known):
-        owner.renew()
+def _renew() -> None:
+    for each in list(_KEPT):
+        each.renew()
 
 
-class ForkableLock:
-    """A lock that is free in a forked child, whoever held it in the parent."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+class ForkLock:
+    """A reentrant lock that no thread holds in a forked child."""
 
     def __init__(self) -> None:
         self.renew()
-        renew_in_children(self)
+        renewed_in_child(self)
 
     def renew(self) -> None:
-        """Be free."""
-        self._lock = threading.Lock()
+        """Let nobody hold it."""
+        self._lock = threading.RLock()
 
     def __enter__(self) -> None:
         self._lock.acquire()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._lock.release()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a model cannot be sent to another process; make it there")
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
-    os.register_at_fork(after_in_child=_renew_all)

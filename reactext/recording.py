@@ -26,7 +26,7 @@ from reactext.completion import (
 )
 from reactext.differing import difference, nearest
 from reactext.errors import CompletionError, ReplayMismatch, SetupError
-from reactext.forking import ForkableLock
+from reactext.forking import ForkLock
 from reactext.given import checked
 from reactext.jsonl import append, line_of, read_objects
 from reactext.models import Value
@@ -64,7 +64,7 @@ class RecordingModel:
         self._path = Path(path)
         self._append = append
         self._begun = False
-        self._lock = ForkableLock()
+        self._lock = ForkLock()
         if isinstance(self._model, CountsTokens):
             self.count_tokens = self._count_tokens
 
@@ -143,7 +143,7 @@ class ReplayModel:
         self._counts: dict[str, int] = {}
         self._recorded: dict[str, deque[Recorded]] = {}
         self._asked = 0
-        self._lock = ForkableLock()
+        self._lock = ForkLock()
         self._load()
         self._all = sum(map(len, self._recorded.values()))
         if self._counts:

@@ -20,11 +20,11 @@ from urllib.parse import quote
 from reactext._version import __version__
 from reactext.completion import Piece
 from reactext.errors import SetupError
+from reactext.forking import ForkLock
 from reactext.given import checked
 from reactext.hooks import Event, Hook, Moment, Proceed
 from reactext.jsonl import append, line_of
 from reactext.models import Action, Correction, Observation, Step, Turn, Value
-from reactext.running.forks import ForkLock
 
 FORMAT = 1
 """The number of the format, in the first line of each run."""

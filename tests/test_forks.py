@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from reactext.forking import ForkLock
 from reactext.models import Action
 from reactext.runner import ActionRunner
-from reactext.running.forks import ForkLock
 from reactext.tools import RunContext, Toolbox, tool
 
 LONG = 20.0

@@ -24,7 +24,7 @@ from reactext.backends._trouble import CONNECTION_FAULTS, Limit, unreached
 from reactext.backends._wire import WatchedAdapter, Wire, watching
 from reactext.cancellation import Cancellation
 from reactext.errors import CompletionError
-from reactext.forking import renew_in_children
+from reactext.forking import renewed_in_child
 
 _LONGEST_REFUSAL = 1024 * 1024
 _REFUSAL = 5.0
@@ -68,7 +68,7 @@ class Origin:
         self._wires: set[Wire] = set()
         self._prepared: dict[tuple[str, str], requests.PreparedRequest] = {}
         self.renew()
-        renew_in_children(self)
+        renewed_in_child(self)
 
     def renew(self) -> None:
         """Begin without connections; those of a parent process are its own."""

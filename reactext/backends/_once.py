@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from reactext.forking import ForkableLock
+from reactext.forking import ForkLock
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ class Once(Generic[T]):
     """Calls its function once; a call that raises does not count."""
 
     def __init__(self, make: Callable[[], T]) -> None:
-        self._lock = ForkableLock()
+        self._lock = ForkLock()
         self._make = make
         self._made: list[T] = []
 

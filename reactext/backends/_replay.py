@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reactext.forking import ForkableLock
+from reactext.forking import ForkLock
 
 Part = str | int
 _REMEMBERED = 16
@@ -47,7 +47,7 @@ class Replay:
 
     def __init__(self) -> None:
         self._lines: deque[Line] = deque(maxlen=_REMEMBERED)
-        self._lock = ForkableLock()
+        self._lock = ForkLock()
 
     def line(self, prompt: str) -> Line:
         """Return the prompt in the parts that it was made of, as far as they are remembered."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reactext.forking import ForkableLock, renew_in_children
+from reactext.forking import ForkLock, renewed_in_child
 
 _LATEST = 4
 """Prompts of one conversation: a correction is in one of them and no longer in the next."""
@@ -20,11 +20,11 @@ class Slots:
     """Remembers which conversation each slot had last; shared by threads."""
 
     def __init__(self, count: int) -> None:
-        self._lock = ForkableLock()
+        self._lock = ForkLock()
         # the least recently used first
         self._prompts: dict[int, list[str]] = {number: [] for number in range(count)}
         self._busy: set[int] = set()
-        renew_in_children(self)
+        renewed_in_child(self)
 
     def renew(self) -> None:
         """Take all slots as free: whoever had one is in the parent."""

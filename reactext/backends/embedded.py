@@ -21,7 +21,7 @@ from reactext.backends._retry import Retry
 from reactext.backends.llamacpp import LlamaCppModel
 from reactext.completion import Completion, ModelCard
 from reactext.errors import SetupError
-from reactext.forking import ForkableLock, renew_in_children
+from reactext.forking import ForkLock, renewed_in_child
 from reactext.given import Count, Text, checked
 from reactext.weights import known_or_here, locate
 
@@ -60,11 +60,11 @@ class EmbeddedModel:
         self._parallel = parallel
         self._threads = threads
         self._options: dict[str, Any] = {"frame": frame, "timeouts": timeouts, "retry": retry}
-        self._lock = ForkableLock()
+        self._lock = ForkLock()
         self._model: LlamaCppModel | None = None
         self._free: weakref.finalize[Any, EmbeddedModel] | None = None
         self._closed = False
-        renew_in_children(self)
+        renewed_in_child(self)
 
     def renew(self) -> None:
         """Be loaded anew in a forked child: the server's threads are in the parent alone."""

@@ -13,8 +13,8 @@ from contextvars import ContextVar, copy_context
 from time import monotonic
 from typing import Any
 
+from reactext.forking import renewed_in_child
 from reactext.running.attempts import Launch, Progress, Running
-from reactext.running.forks import renewed_in_child
 from reactext.running.outcomes import Outcome, awaited, failed, succeeded
 from reactext.running.threads import TOOLS
 

@@ -6,7 +6,7 @@ import threading
 from typing import Literal
 
 from reactext.cancellation import Cancellation
-from reactext.running.forks import renewed_in_child
+from reactext.forking import renewed_in_child
 
 MOST_OVERDUE = 32
 """So many calls that are past their time limit and still at work are left to one tool."""

@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from reactext.errors import SetupError
+from reactext.forking import ForkLock
 from reactext.running.attempts import Launch, Progress, Running
-from reactext.running.forks import ForkLock
 from reactext.running.outcomes import Outcome, failed, outcome_of
 from reactext.running.threads import TOOLS
 from reactext.tools import RunContext, Tool

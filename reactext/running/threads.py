@@ -13,7 +13,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Literal
 
-from reactext.running.forks import renewed_in_child
+from reactext.forking import renewed_in_child
 
 PATIENCE = 0.25
 """A job that waited so many seconds for a thread may ask for one beyond the usual number."""
