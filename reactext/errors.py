@@ -113,7 +113,10 @@ class ServerFault(CompletionError):
     ) -> None:
         super().__init__(message, text=text, remedy=remedy)
         self.status = status
-        self.retryable = status is not None and (status >= 500 or status in (408, 409, 429))
+        self.retryable = status in (408, 409, 429) or (
+            # what is not built in will not be there a little later
+            status is not None and status >= 500 and status not in (501, 505)
+        )
 
 
 class WeightsUnavailable(ReactextError):

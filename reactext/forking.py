@@ -57,4 +57,4 @@ class ForkLock:
         self._lock.release()
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a model cannot be sent to another process; make it there")
+        raise TypeError("what holds a lock cannot be sent to another process; make it there")

@@ -6,6 +6,7 @@ import contextlib
 import json
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ class Act(Enum):
 
     HOLD = "wait until the client leaves"
     CLOSE = "close the connection"
+    RESET = "end the connection as a machine does that has lost it"
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,9 @@ class WireServer:
             elif isinstance(part, threading.Event):
                 part.wait(PATIENCE)
             elif part is Act.CLOSE:
+                return False
+            elif part is Act.RESET:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 return False
             else:
                 self.holding.set()
