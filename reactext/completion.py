@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -149,8 +150,14 @@ def _faults_of(model: CompletionModel, came: Sequence[str] = ()) -> Iterator[Non
         raise
     except Exception as error:
         kind = ServerUnreachable if isinstance(error, OSError) else CompletionError
-        told = f"{_named(model)} raised {type(error).__name__}: {error}"
+        told = f"{_named(model)} raised {type(error).__name__}: {error} ({_place(error)})"
         raise kind(told, text="".join(came)) from error
+
+
+def _place(error: BaseException) -> str:
+    """Where an error was raised, for who wrote what raised it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{place.filename}, line {place.lineno}"
 
 
 def _named(model: CompletionModel) -> str:

@@ -189,7 +189,7 @@ TOLD: list[tuple[Callable[[], Any], str]] = [
     (lambda: Engine("qwen2.5:7b"), "did you mean 'ollama:qwen2.5:7b'?"),
     (lambda: Engine("olama:qwen2.5:7b"), "did you mean 'ollama:qwen2.5:7b'?"),
     (lambda: Engine("embeded"), "did you mean 'embedded'?"),
-    (lambda: Engine("http://gpu:8080"), "did you mean 'llamacpp:http://gpu:8080'?"),
+    (lambda: Engine("http://gpu:8080"), "write llamacpp:http://gpu:8080, openai:http://gpu:8080 or"),
     (of_engine(tools=[look, 5]), "tools[1]=5 must be a Tool or a function"),
     (of_engine(constrain="yes"), "constrain='yes' must be \"auto\", True or False"),
     (of_engine(on_limit="stop"), "on_limit='stop' must be \"answer\" or \"error\""),
