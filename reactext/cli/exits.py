@@ -59,7 +59,7 @@ class Guarded(click.Group):
         except (click.ClickException, click.exceptions.Exit):
             raise
         except Exception as error:  # ours, or whatever a model or a tool of the user's raises
-            if not isinstance(error, ReactextError) and os.environ.get(DEBUG):
+            if not isinstance(error, SetupError | TurnError) and os.environ.get(DEBUG):
                 raise
             if isinstance(error, OSError):  # perhaps of stdout, which may still hold something
                 write_nowhere(sys.stdout)
