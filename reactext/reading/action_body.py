@@ -11,6 +11,7 @@ from dataclasses import replace
 from reactext.reading.binding import Draft
 from reactext.reading.call_shapes import (
     gives_parameter,
+    is_cut_name,
     is_numbered_call,
     is_quoted_input,
     looks_like_call,
@@ -337,6 +338,10 @@ class ActionBody:
             self._item_ends(is_unclosed=True)
             self.over_at = label_at
             return
+        may_be_cut = self._is_due and not self._findings.is_open
+        if may_be_cut and is_cut_name("".join(self._item), self._known):
+            self._item.clear()
+            self._findings.repaired("last call cut off")
         self._breaks_off = bool(self._tracker.depth) or self._tracker.in_string
         self._item_ends(is_unclosed=bool(self._tracker.depth))
 

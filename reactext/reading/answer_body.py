@@ -41,6 +41,8 @@ class AnswerBody:
         self._told = Told(findings, "answer")
         self._label = label
         self._opening: list[str] | None = []
+        self._closer = label.opened if label is not None else ""
+        self._kept: list[str] = []
         self._ticks = ""
         self._held: list[str] = []
         self._held_kind = ""
@@ -69,6 +71,8 @@ class AnswerBody:
 
     def _tell(self, text: str) -> None:
         """Tell a piece, once the answer cannot be an echo of the format any more."""
+        if self._closer:
+            text = self._without_closer(text)
         if self._opening is None:
             self._told.take(text)
             return
@@ -82,6 +86,24 @@ class AnswerBody:
             else:
                 self._opening = None
                 self._told.take(opening)
+
+    def _without_closer(self, text: str) -> str:
+        """Leave out what closes, at the end of the line, the bold that opened before the label."""
+        mark = self._closer
+        if not text.strip(f" \t\r{mark[0]}"):
+            self._kept.append(text)
+            return ""
+        text = "".join(self._kept) + text
+        self._kept.clear()
+        line, newline, rest = text.partition("\n")
+        solid = line.rstrip(f" \t\r{mark[0]}")
+        if newline or mark in solid:
+            self._closer = ""
+            bold = line.rstrip().removesuffix(mark)
+            is_closed = newline and len(bold) < len(line.rstrip()) and mark not in solid
+            return bold + newline + rest if is_closed else text
+        self._kept.append(line[len(solid) :])
+        return solid
 
     def _tell_opening(self) -> None:
         opening = "".join(self._opening or ())
@@ -220,6 +242,9 @@ class AnswerBody:
             self._judge_action()
         elif self._held_kind:
             self._release()
+        if self._closer:
+            kept, mark, self._closer = "".join(self._kept).rstrip(), self._closer, ""
+            self._tell(kept.removesuffix(mark))
         self._tell_opening()
         text = self._findings.told("answer")
         if text:

@@ -32,6 +32,14 @@ def says_nothing(text: str, known: Known) -> bool:
     return found is not None and not (found["word"] and known.tool(found["word"]))
 
 
+def is_cut_name(text: str, known: Known) -> bool:
+    """Whether a text that ends here is the beginning of a tool's name and none itself."""
+    name = text.strip()
+    if known.tools is None or len(name) < 2 or known.tool(name) is not None:
+        return False
+    return any(each.name.startswith(name) for each in known.tools)
+
+
 def looks_like_call(text: str, known: Known) -> bool:
     """Whether a text begins like a call, of a known tool where any are known."""
     if text.lstrip().startswith(("{", "[{")):

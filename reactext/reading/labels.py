@@ -26,6 +26,7 @@ _HTML = rf"(?:</?(?:{'|'.join(_BOLD)})>)?"
 _BEGUN = "|".join(each[:length] for each in _BOLD for length in range(len(each) + 1))
 _TAG_BEGUN = re.compile(rf"</?(?:{_BEGUN})\Z", re.IGNORECASE)
 _TAGS = re.compile(rf"</?(?:(?:{'|'.join(_BOLD)})>|(?:{_BEGUN})\Z)", re.IGNORECASE)
+_OPENED = re.compile(r"(?:\*{1,3}|_{1,2}|`)\Z")
 _GAP = r"[ \u00a0\t_\-]{0,2}(?:\d{1,3}[ \t_\-]{0,2})?"
 _ENDING = r"[ \t_\-#]{0,3}\d{0,3}[ \t*_`~✿]{0,8}"
 _ALONE = r"[ \t\r]{0,8}(?=\n|\Z)"
@@ -40,7 +41,7 @@ class Label:
 
     ``has_colon`` is False for one alone on its line. ``is_weak`` says that the word is also an
     everyday one ("Result"), which counts only where such a label is due. ``dress`` is what stands
-    before it on its line.
+    before it on its line; ``opened`` is the end of it, where that is bold or code that goes on.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Label:
     is_weak: bool = False
     is_canonical: bool = False
     dress: str = ""
+    opened: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -161,6 +163,8 @@ class LabelFinder:
         if found["paper"] is not None and kind != "observation":
             return None
         dress = found["dress"].strip()
+        opened = _OPENED.search(found["dress"])
+        is_open = opened is not None and opened[0] not in found[0][len(found["dress"]) :]
         is_bold = any(each in "*_`~" for each in dress)
         return Label(
             kind=kind,
@@ -170,6 +174,7 @@ class LabelFinder:
             has_colon=found["alone"] is None,
             is_weak=name in _WEAK and name not in self._canonical,
             is_canonical=name in self._canonical,
+            opened=opened[0] if opened is not None and is_open else "",
             dress=dress if found["bracketed"] is None else f"{dress}[",
         )
 

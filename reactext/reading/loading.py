@@ -48,6 +48,8 @@ def unquoted(text: str) -> str | None:
     body = text.rstrip(" \t.;。") if text.rstrip(" \t.;。").endswith(CLOSING[quote]) else text
     if quote in "\"'" and body.startswith(triple) and body.endswith(triple) and len(body) >= 6:
         return body[3:-3]
+    if len(body) > 4 and body[1] == quote and body.endswith(CLOSING[quote] * 2):
+        return body[2:-2] if quote not in body[2:-2] else None
     if len(body) < 2 or not body.endswith(CLOSING[quote]):
         return None
     inner = body[1:-1]
