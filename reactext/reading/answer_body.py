@@ -73,6 +73,8 @@ class AnswerBody:
         """Tell a piece, once the answer cannot be an echo of the format any more."""
         if self._closer:
             text = self._without_closer(text)
+        if not text:
+            return
         if self._opening is None:
             self._told.take(text)
             return
