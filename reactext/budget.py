@@ -34,6 +34,14 @@ def least_room(window: int) -> int:
     return min(512, window // 4)
 
 
+def room_for_reply(state: RunState, prompt: str) -> int:
+    """Return how many tokens may be written after a prompt."""
+    wanted, window = state.setup.options.step_tokens, state.card.window
+    if window is None or window - state.meter.most(prompt) >= wanted:
+        return wanted
+    return max(least_room(window), min(wanted, window - state.meter.estimate_prompt(prompt)))
+
+
 def prompt_within(state: RunState, tail: str) -> str:
     """Return the prompt, its transcript followed by ``tail``, with so much cleared that it fits.
 
@@ -51,7 +59,7 @@ def prompt_within(state: RunState, tail: str) -> str:
         _show_less(state, tail)
         if state.meter.fits(prompt := _prompt(state, tail), budget):
             return prompt
-    tokens, window = state.meter.measure(prompt), state.card.window
+    tokens, window = state.meter.measure_prompt(prompt), state.card.window
     raise ContextOverflow(
         f"the prompt takes about {tokens} tokens and the window is {window}, of "
         f"which {(window or 0) - budget} are kept for the reply",
@@ -92,6 +100,10 @@ def results_within(
     budget = _budget(state)
     if budget is None:
         return tuple(result_within(state, each) for each in whole)
+    least = (budget - size_of(state.head)) // _RESULTS_SHARE
+    seen = tuple(result_within(state, each) for each in whole)
+    if size_of(observation_text(turn.actions, seen, state.setup.protocol)) <= least:
+        return seen
     room = budget - state.meter.estimate(state.head)
     alone = room - state.meter.estimate(turn.text) - _SEAM
     return _within(state, turn.actions, max(room // _RESULTS_SHARE, min(alone, _LITTLE)))
@@ -134,7 +146,7 @@ def _show_less(state: RunState, tail: str) -> None:
     """Cut the results of the latest step to what the window leaves beside everything else."""
     budget, whole, step = _budget(state) or 0, state.whole, state.context.steps[-1]
     _replace_results(state, tuple(each.model_copy(update={"text": ""}) for each in whole))
-    room = budget - state.meter.measure(_prompt(state, tail)) - _SEAM
+    room = budget - state.meter.measure_prompt(_prompt(state, tail)) - _SEAM
     _replace_results(state, _within(state, step.turn.actions, room))
 
 
@@ -160,7 +172,7 @@ def shrink(state: RunState, error: ContextOverflow, tail: str) -> bool:
     A server that tells no figures has refused what was thought to fit: it was longer than that.
     """
     refused, window = _prompt(state, tail), error.window or state.card.window
-    tokens = error.prompt_tokens or max(state.meter.estimate(refused) * 5 // 4, window or 0)
+    tokens = error.prompt_tokens or max(state.meter.estimate_prompt(refused) * 5 // 4, window or 0)
     state.meter.learn(refused, tokens)
     state.card = state.card.model_copy(update={"window": min(window or tokens, tokens)})
     try:
@@ -174,7 +186,7 @@ def check_whole(state: RunState, prompt: str, counted: int | None) -> None:
     if state.meter.seems_cut(prompt, counted, state.card.window):
         raise ContextTruncated(
             f"the server counted {counted} tokens in a prompt of about "
-            f"{state.meter.estimate(prompt)}, so it dropped a part of it",
+            f"{state.meter.estimate_prompt(prompt)}, so it dropped a part of it",
             remedy="give the model a larger window (num_ctx), or the engine a smaller one",
             prompt_tokens=counted,
             window=state.card.window,

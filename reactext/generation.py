@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from reactext.budget import check_whole, failed_within, least_room, prompt_within, shrink
+from reactext.budget import check_whole, failed_within, prompt_within, room_for_reply, shrink
 from reactext.completion import Completion, Piece, completed
 from reactext.errors import CompletionError, ContextOverflow, TurnError
 from reactext.hooks import AnswerNow, Event, piece_watchers, prompt_through, turn_through
@@ -241,13 +241,9 @@ def _request(state: RunState, attempt: Attempt) -> tuple[str, Completion]:
     prompt = prompt_within(state, attempt.detour + attempt.prefill)
     prompt = whole_characters(prompt_through(state.setup.hooks, state.moment(), prompt))
     options = state.setup.options
-    room = options.step_tokens
-    if state.card.window is not None:
-        left = state.card.window - state.meter.estimate(prompt)
-        room = max(least_room(state.card.window), min(room, left))
     constrained = options.constrain is not False and state.card.grammar is not None
     return prompt, Completion(
-        max_tokens=room,
+        max_tokens=room_for_reply(state, prompt),
         temperature=attempt.temperature,
         seed=options.seed,
         grammar=(

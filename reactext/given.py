@@ -90,6 +90,7 @@ def _checking(function: Callable[..., Any], owner: str) -> Callable[..., Any]:
     written = inspect.signature(function).parameters.values()
     by_place = [each.name for each in written if each.kind is not each.KEYWORD_ONLY]
     by_name = [each.name for each in written if each.kind is not each.POSITIONAL_ONLY]
+    names = frozenset(by_name)
     takes_any_name = any(each.kind is each.VAR_KEYWORD for each in written)
 
     @functools.cache  # not before the first call, when all that annotations name is there
@@ -103,7 +104,7 @@ def _checking(function: Callable[..., Any], owner: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def check(*args: Any, **kwargs: Any) -> Any:
         if not takes_any_name:
-            for name in kwargs.keys() - by_name:
+            for name in kwargs.keys() - names:
                 raise SetupError(unknown(owner, "option", name, by_name))
         known = tests()
         for name, value in chain(zip(by_place, args, strict=False), kwargs.items()):

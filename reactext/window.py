@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
 from reactext.context import ExecutionContext, transcript_part
 from reactext.errors import CompletionError
@@ -36,8 +35,8 @@ _RARE = re.compile(r"[^\x00-\ua4ff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 _RARE_TOKENS = 3
 """Of an emoji or a rare character: nearly each of its bytes."""
 
-_LEAST_SCALE = 0.3
-"""Fewer tokens than this share of the estimate no tokenizer makes of a text."""
+_LONGEST_TOKENS = 12
+"""Bytes; no tokenizer has tokens that are longer than these all through a prompt."""
 
 _MARKS = 16
 """What a server may count beside the text: the beginning, and marks of its own."""
@@ -56,49 +55,74 @@ class TokenMeter:
 
     def __init__(self, count: Callable[[str], int] | None = None) -> None:
         self._count = count
-        self._scale = 1.0
-        self._weighed = ("", 0.0)
-        self._counted = ("", 0)
+        self._known, self._tokens = "", 0
+        self._weighed = ("", 0)
+        self._scale: float | None = 1.0
 
     def estimate(self, text: str) -> int:
         """Return about how many tokens a text is."""
-        known, tokens = self._counted
-        if known and text.startswith(known):
-            return tokens + int(_weight(text[len(known) :]) * self._scale) + 1
-        return int(_weight(text) * self._scale) + 1
+        return int(_weight(text) * self._tokens_per_weight()) + 1
 
     def measure(self, text: str) -> int:
         """Return the server's count of a text, or the estimate where it has no counter."""
+        return self.estimate(text) if self._count is None else self._asked(self._count, text)
+
+    def estimate_prompt(self, prompt: str) -> int:
+        """Return about how many tokens a prompt is: what was counted, and what is new in it."""
+        tokens, new = self._split(prompt)
+        return tokens + self.estimate(new)
+
+    def measure_prompt(self, prompt: str) -> int:
+        """Return the server's count of a prompt, or the estimate where it has no counter."""
         if self._count is None:
-            return self.estimate(text)
-        try:
-            return self._count(text)
-        except CompletionError:  # a server that is gone says so when it is to complete
-            return self.estimate(text)
+            return self.estimate_prompt(prompt)
+        return self._asked(self._count, prompt)
+
+    def most(self, prompt: str) -> int:
+        """Return what a prompt cannot be longer than, since no token is less than a byte."""
+        tokens, new = self._split(prompt)
+        return tokens + size_of(new)
 
     def fits(self, prompt: str, budget: int) -> bool:
-        """Whether a prompt takes no more than so many tokens.
-
-        No token is less than a byte, so a prompt with few new bytes needs no counting.
-        """
-        known, tokens = self._counted
-        new = prompt[len(known) :] if prompt.startswith(known) else prompt
-        if (tokens if new is not prompt else 0) + size_of(new) <= budget:
-            return True
-        return self.measure(prompt) <= budget
+        """Whether a prompt takes no more than so many tokens; it is counted where that matters."""
+        return self.most(prompt) <= budget or self.measure_prompt(prompt) <= budget
 
     def learn(self, prompt: str, counted: int | None) -> None:
         """Take what the server counted for a prompt into account.
 
         A count that no tokenizer gives is not of this prompt: it is of what was not yet cached.
         """
-        if counted is None:
-            return
-        weight = self._weight_of(prompt)
-        if weight * _LEAST_SCALE <= counted <= size_of(prompt) + _MARKS:
-            self._counted = (prompt, counted)
-            if weight >= _ENOUGH:
-                self._scale = counted / weight
+        size = size_of(prompt)
+        if counted is not None and size // _LONGEST_TOKENS <= counted <= size + _MARKS:
+            self._known, self._tokens = prompt, counted
+            self._scale = None
+
+    def _split(self, prompt: str) -> tuple[int, str]:
+        """Return what was counted of the beginning of a prompt, and what comes after that."""
+        if self._known and prompt.startswith(self._known):
+            return self._tokens, prompt[len(self._known) :]
+        return 0, prompt
+
+    def _tokens_per_weight(self) -> float:
+        """Return how the server counts, worked out when it is first asked for after a count."""
+        if self._scale is None:
+            weight = self._weight_of(self._known)
+            self._scale = self._tokens / weight if weight >= _ENOUGH else 1.0
+        return self._scale
+
+    def _weight_of(self, prompt: str) -> int:
+        """Weigh a prompt, and of one that goes on where the last ended only what is new."""
+        known, weight = self._weighed
+        new = prompt[len(known) :] if prompt.startswith(known) else prompt
+        weight = (weight if new is not prompt else 0) + _weight(new)
+        self._weighed = (prompt, weight)
+        return weight
+
+    def _asked(self, count: Callable[[str], int], text: str) -> int:
+        try:
+            return count(text)
+        except CompletionError:  # a server that is gone says so when it is to complete
+            return self.estimate(text)
 
     def seems_cut(self, prompt: str, counted: int | None, window: int | None) -> bool:
         """Whether the server counted far less than it was sent, as much as a cut leaves.
@@ -110,23 +134,14 @@ class TokenMeter:
         if counted is None:
             return False
         half = (window // 3, window * 5 // 6) if window else (_LEAST_HALF, counted)
-        share = 0.6 if self._counted[0] else 0.4
+        share = 0.6 if self._known else 0.4
         return (
             half[0] <= counted <= half[1]
-            and counted < self.estimate(prompt) * share
-            and counted < self.measure(prompt) * share
+            and counted < self.estimate_prompt(prompt) * share
+            and counted < self.measure_prompt(prompt) * share
         )
 
-    def _weight_of(self, prompt: str) -> float:
-        """Weigh a prompt, and of one that goes on where the last ended only what is new."""
-        known, weight = self._weighed
-        new = prompt[len(known) :] if prompt.startswith(known) else prompt
-        weight = (weight if new is not prompt else 0) + _weight(new)
-        self._weighed = (prompt, weight)
-        return weight
 
-
-@lru_cache(maxsize=8)  # what is new in a prompt is weighed before it is sent and after
 def _weight(text: str) -> int:
     tokens = len(_TOKENS.findall(text))
     return tokens if text.isascii() else tokens + _RARE_TOKENS * len(_RARE.findall(text))

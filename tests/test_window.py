@@ -80,8 +80,8 @@ def test_a_prompt_that_goes_on_is_measured_by_what_was_counted_and_what_is_new()
     meter = TokenMeter()
     prompt = "The quick brown fox. " * 30
     meter.learn(prompt, 200)
-    assert meter.estimate(prompt) == pytest.approx(200, abs=2)
-    assert meter.estimate(prompt + "1234567890 " * 10) == pytest.approx(
+    assert meter.estimate_prompt(prompt) == pytest.approx(200, abs=2)
+    assert meter.estimate_prompt(prompt + "1234567890 " * 10) == pytest.approx(
         200 + 110 * 200 / 150, abs=30
     )
 
@@ -89,10 +89,10 @@ def test_a_prompt_that_goes_on_is_measured_by_what_was_counted_and_what_is_new()
 def test_a_count_that_no_tokenizer_gives_teaches_nothing() -> None:
     meter = TokenMeter()
     prompt = "The quick brown fox. " * 30
-    before = meter.estimate(prompt)
+    before = meter.estimate_prompt(prompt)
     for counted in (3, 100_000, None):
         meter.learn(prompt, counted)
-        assert meter.estimate(prompt) == before
+        assert meter.estimate_prompt(prompt) == before
 
 
 def test_what_surely_fits_is_not_counted() -> None:
