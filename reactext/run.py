@@ -79,6 +79,8 @@ class Run(Iterator[Event]):
             except ValueError as error:
                 if "already executing" not in str(error):
                     raise
+                return
+            self._cancelled("closed")  # one that was never begun
 
     def __enter__(self) -> Run:
         return self

@@ -133,6 +133,7 @@ class TestClosing:
         run.close()
         run.close()
         assert list(run) == []
+        assert (run.context.status, run.context.stop_reason) == ("cancelled", "closed")
 
 
 class TestDeadlines:
