@@ -249,7 +249,10 @@ class TestAsync:
             run = engine.astream("Go")
 
             async def read() -> None:
-                async with asyncio.timeout(0.2), run:
+                async with asyncio.timeout(None) as limit, run:
+                    began = asyncio.to_thread(waiting.began.wait, LONG)
+                    hurry = asyncio.ensure_future(began)
+                    hurry.add_done_callback(lambda _: limit.reschedule(0))
                     async for _ in run:
                         pass
 
