@@ -16,7 +16,7 @@ _RESULTS_SHARE = 3
 """The results of one step take a third of what the window has beside the task, so that those of
 the latest two stand in it together with what the model wrote."""
 
-_LITTLE = 200
+_LITTLE = 400
 """Tokens that they may take of a window so small that a third would show nothing."""
 
 _SEAM = 32
@@ -163,7 +163,7 @@ def failed_within(state: RunState, text: str) -> str:
     if window is None or size_of(text) <= (most := window // 4):
         return text
     tokens = state.meter.measure(text)
-    return text if tokens <= most else cut(text, len(text) * most // tokens)[0]
+    return text if tokens <= most else cut(text, len(text) * most // tokens)
 
 
 def shrink(state: RunState, error: ContextOverflow, tail: str) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from reactext.arguments import ArgumentError, validate
 from reactext.hooks import Hook, Moment, Proceed
 from reactext.models import Action, Observation
+from reactext.showing import WORTH_READING
 from reactext.tools import Toolbox, tool
 
 PAGE = 2000
 """Characters that are read at a time, and no more than were shown at first."""
 
-_NOTE = 90
+_NOTE = 55
 """About as many characters has what stands below a page."""
 
 
@@ -56,7 +57,9 @@ def _page(moment: Moment, action: Action) -> tuple[str, str]:
     whole = seen.full or ""
     if not 0 <= begin < len(whole):
         return "error", f"offset={begin} is outside of that result, of {len(whole)} characters"
-    end = begin + max(50, min(PAGE, len(seen.text) - _NOTE))  # what was shown of it had room
+    end = begin + max(
+        WORTH_READING, min(PAGE, len(seen.text) - _NOTE)
+    )  # what was shown of it had room
     if end >= len(whole):
         return "ok", f"{whole[begin:]}\n[end]"
     left = len(whole) - end

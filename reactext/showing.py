@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from reactext.models import Observation
 
+WORTH_READING = 16
+"""With fewer characters than these a result is not shown, and a page is not read."""
+
 
 def shown(observation: Observation, limit: int | None, *, reads_on: bool) -> Observation:
     """Return the observation as a model reads it, in at most ``limit`` characters.
@@ -17,28 +20,41 @@ def shown(observation: Observation, limit: int | None, *, reads_on: bool) -> Obs
     whole = observation.text
     if limit is None or len(whole) <= limit:
         return observation
-    note = reading_on(observation.action_id, len(whole)) if reads_on else ""
-    if observation.full is not None or len(note) * 3 > limit:
-        note = ""  # a text that a hook has cut has other places than the whole
-    text, begin = cut(whole, limit - len(note))
-    if note:
-        text += reading_on(observation.action_id, begin)
+    if reads_on and observation.full is None:
+        text = _cut_to_read_on(whole, limit, observation.action_id)
+    else:  # a text that a hook has cut has other places than the whole
+        text = cut(whole, limit)
     if len(text) >= len(whole):
         return observation
     full = whole if observation.full is None else observation.full
     return observation.model_copy(update={"text": text, "truncated": True, "full": full})
 
 
-def reading_on(action_id: str, offset: int) -> str:
-    """Return the line below a cut result that says how to read what was left out."""
-    return f'\n[read_more(id="{action_id}", offset={offset}) reads on]'
+def cut(text: str, limit: int) -> str:
+    """Return a text's head and tail within so many characters, and in between what is left out."""
+    return _cut(text, limit)[0]
 
 
-def cut(text: str, limit: int) -> tuple[str, int]:
-    """Return a text's head and tail within so many characters, and where what is left out begins.
+def _cut_to_read_on(text: str, limit: int, action_id: str) -> str:
+    """Cut a text, and say how to read on; in little room both are said in a few words."""
+    longest = _call(action_id, len(text))
+    room = limit - len(f"\n[{longest} reads on]")
+    if room * 3 >= limit * 2:
+        told, begin = _cut(text, room)
+        return f"{told}\n[{_call(action_id, begin)} reads on]"
+    room = limit - len(_short_note(len(text), f": {longest}"))
+    if room < WORTH_READING:
+        return cut(text, limit)
+    head = _boundary(text, room)
+    return text[:head] + _short_note(len(text) - head, f": {_call(action_id, head)}")
 
-    What is left out is said in between, in a few words where there is no room for more.
-    """
+
+def _call(action_id: str, offset: int) -> str:
+    return f'read_more(id="{action_id}", offset={offset})'
+
+
+def _cut(text: str, limit: int) -> tuple[str, int]:
+    """Return also where what is left out begins."""
     note, short = _cut_note(len(text), len(text)), _short_note(len(text))
     if len(note) * 3 > limit:
         head = _boundary(text, max(0, limit - len(short)))
@@ -53,8 +69,8 @@ def _cut_note(left_out: int, whole: int) -> str:
     return f"\n[… {left_out} of {whole} characters are left out here …]\n"
 
 
-def _short_note(left_out: int) -> str:
-    return f" [… {left_out} more]"
+def _short_note(left_out: int, call: str = "") -> str:
+    return f" [… {left_out} more{call}]"
 
 
 def _boundary(text: str, position: int) -> int:
