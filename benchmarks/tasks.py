@@ -74,7 +74,7 @@ PLAIN: list[tuple[str, list[str]]] = [
 ]
 """The sums are asked of an engine without the calculator."""
 
-COPIED = r"Oslo|Lima|709000|10092000|奥斯陆|利马"
+COPIED = r"Turku|Cusco|206035|428450|图尔库|库斯科"
 """What stands in the worked example."""
 
 

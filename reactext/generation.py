@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from reactext.budget import check_whole, failed_within, prompt_within, room_for_reply, shrink
 from reactext.completion import Completion, Piece, completed
@@ -14,6 +15,7 @@ from reactext.quoting import whole_characters
 from reactext.reader import TurnReader
 from reactext.state import Cancelled, RunState
 from reactext.underway import Underway
+from reactext.worked_example import is_copied
 
 _RETRY_TEMPERATURE = 0.7
 """Used once the model has written the same unreadable bytes again."""
@@ -170,6 +172,7 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
         yield from _listen(state, reader, heard, pieces)
         check_whole(state, prompt, heard.usage.prompt_tokens)
         turn = reader.close(cut=heard.finish == "length")
+        _refuse_copy(state, turn)
     except TurnError as error:
         yield from reader.rest()
         return Reading("".join(heard.texts), None, error, heard.usage)
@@ -186,6 +189,19 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
     if thinking:
         turn = turn.model_copy(update={"thinking": thinking + turn.thinking})
     return Reading("".join(heard.texts), turn, None, heard.usage)
+
+
+def _refuse_copy(state: RunState, turn: Turn) -> None:
+    """Raise TurnError for an answer that was copied from the example of the prompt."""
+    context = state.context
+    seen = (each for step in context.steps for each in step.observations)
+    known = chain([context.task], (each.full or each.text for each in seen))
+    if turn.answer is not None and is_copied(turn.answer, known):
+        raise TurnError(
+            "this is the answer of the example; answer the question itself, or say that you do "
+            "not know",
+            text=turn.text,
+        )
 
 
 def _listen(

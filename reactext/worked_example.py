@@ -7,6 +7,9 @@ gives is the example; one without a result is not, since models copy the words t
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from reactext.grammar import rewritten
 from reactext.models import Value
 from reactext.protocol import CallSyntax
@@ -26,41 +29,52 @@ class Example(Value):
 
 _NEUTRAL = {
     "en": Example(
-        question="How many people live in Oslo and in Lima?",
+        question="How many people live in Turku and in Cusco?",
         thought="I look up both cities.",
-        action='population(city="Oslo") || population(city="Lima")',
-        observation="709000 || 10092000",
+        action='population(city="Turku") || population(city="Cusco")',
+        observation="206035 || 428450",
         conclusion="I know the answer.",
-        answer="Oslo 709000, Lima 10092000.",
+        answer="Turku 206035, Cusco 428450.",
     ),
     "zh": Example(
-        question="奥斯陆和利马各有多少人口？",
+        question="图尔库和库斯科各有多少人口？",
         thought="我查询两个城市的人口。",
-        action='population(city="奥斯陆") || population(city="利马")',
-        observation="709000 || 10092000",
+        action='population(city="图尔库") || population(city="库斯科")',
+        observation="206035 || 428450",
         conclusion="我知道答案了。",
-        answer="奥斯陆709000，利马10092000。",
+        answer="图尔库206035，库斯科428450。",
     ),
 }
 
 _ONE_CALL = {
     "en": Example(
-        question="How many people live in Oslo?",
+        question="How many people live in Turku?",
         thought="I look up the city.",
-        action='population(city="Oslo")',
-        observation="709000",
+        action='population(city="Turku")',
+        observation="206035",
         conclusion="I know the answer.",
-        answer="Oslo 709000.",
+        answer="Turku 206035.",
     ),
     "zh": Example(
-        question="奥斯陆有多少人口？",
+        question="图尔库有多少人口？",
         thought="我查询这个城市的人口。",
-        action='population(city="奥斯陆")',
-        observation="709000",
+        action='population(city="图尔库")',
+        observation="206035",
         conclusion="我知道答案了。",
-        answer="奥斯陆709000。",
+        answer="图尔库206035。",
     ),
 }
+
+_FIGURES = re.findall(r"\d+", _NEUTRAL["en"].observation)
+
+
+def is_copied(answer: str, known: Iterable[str]) -> bool:
+    """Whether an answer tells a figure of the neutral example that none of the known texts holds.
+
+    Small models do that where they do not know what to answer.
+    """
+    copied = [figure for figure in _FIGURES if figure in answer]
+    return bool(copied) and not any(figure in text for text in known for figure in copied)
 
 
 def example_for(

@@ -224,6 +224,38 @@ class TestTools:
         assert observation.full == "x" * 1_000_000
 
 
+class TestTheExampleOfThePrompt:
+    """Small models give its answer where they do not know one."""
+
+    def test_its_answer_is_corrected(self) -> None:
+        context, model = run(" I know.\nFinal Answer: Turku 206035, Cusco 428450.", DONE)
+        assert (context.status, context.answer) == ("finished", "709000")
+        assert "answer the question itself" in model.prompts[1]
+        assert len(context.steps[0].corrections) == 1
+
+    def test_a_forced_answer_of_it_is_no_answer(self) -> None:
+        copied = " I know.\nFinal Answer: Turku 206035."
+        context, _ = run(copied, copied, copied, copied)
+        assert context.status == "forced"
+        assert "206035" not in (context.answer or "")
+
+    @pytest.mark.parametrize("task", ["Is 206035 much?", "How many is 428450 - 1?"])
+    def test_its_figures_may_be_asked_for(self, task: str) -> None:
+        model = ScriptedModel([" I know.\nFinal Answer: 206035 or 428450 is much."])
+        assert Engine(model, []).run(task).status == "finished"
+
+    def test_its_figures_may_come_from_a_tool(self) -> None:
+        @tool
+        def population(city: str) -> int:
+            """How many people live there."""
+            return 206035
+
+        model = ScriptedModel(
+            [' I look.\nAction: population(city="Turku")', " I know.\nFinal Answer: Turku 206035."]
+        )
+        assert Engine(model, [population]).run("How many live in Turku?").answer == "Turku 206035."
+
+
 class TestRepeats:
     @pytest.fixture
     def calls(self) -> list[str]:
