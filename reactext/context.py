@@ -22,7 +22,8 @@ class ExecutionContext(Value):
     ``stop_reason`` says why a run ended other than by an answer of the model's own. ``cleared``
     counts the oldest steps whose observations no longer stand in the transcript, ``dropped`` the
     oldest steps that do not stand in it at all. The steps themselves are always kept whole.
-    ``corrections`` are the readings that failed after the last step, where no step came of them.
+    ``corrections`` are the readings that failed after the last step, where no step came of them,
+    and the text that was being written when the run was stopped.
     """
 
     run_id: str

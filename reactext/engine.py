@@ -28,7 +28,7 @@ from reactext.grammar import check_calls
 from reactext.guards import Limits, OnLimit, RepeatGuard, ReturnDirect, SetAside
 from reactext.hooks import AnswerNow, Event, FinishRun, Hook
 from reactext.logs import RunLog
-from reactext.models import Observation, Turn
+from reactext.models import Correction, Observation, Turn
 from reactext.prompts import Prompts, Source
 from reactext.protocol import Protocol
 from reactext.quoting import plain
@@ -37,7 +37,7 @@ from reactext.reading.settling import CUT
 from reactext.run import Run
 from reactext.runner import ActionRunner
 from reactext.settings import Constrain, Options, Setup, StepTokens
-from reactext.state import RunState
+from reactext.state import Cancelled, RunState
 from reactext.tools import Toolbox, Tools
 
 
@@ -83,6 +83,10 @@ def keep_step(state: RunState, stop: BaseException) -> None:
     """Add the step that was interrupted, as far as it had come."""
     kept = state.underway.kept()
     if kept is None:
+        written = "".join(state.underway.texts)
+        if written and isinstance(stop, Cancelled | KeyboardInterrupt | GeneratorExit):
+            problem = "the run was stopped while this was written"
+            state.corrections.append(Correction(text=written, problem=problem))
         return
     turn, whole = kept
     if isinstance(stop, AnswerNow):  # a prompt follows, and it must fit

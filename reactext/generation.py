@@ -165,8 +165,8 @@ def _read(state: RunState, attempt: Attempt) -> Generator[Event, None, Reading]:
         step=len(state.context.steps) + 1,
         thinking_open=state.head.rstrip().endswith("<think>") and not attempt.prefill,
     )
-    state.underway = Underway(reader)
     heard = _Heard()
+    state.underway = Underway(reader, heard.texts)
     try:
         pieces = completed(state.model, prompt, stop=_stops(state), options=options)
         yield from _listen(state, reader, heard, pieces)

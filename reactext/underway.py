@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reactext.errors import TurnError
@@ -16,10 +17,12 @@ class Underway:
 
     ``started`` are the calls that run while the model still writes. They cannot be taken back, so
     from the first of them on the attempt is not made again: when it breaks off, its turn ends
-    there. ``observed`` is what came of each call, by its id, ``told`` what the caller was told.
+    there. ``texts`` is what the model has written by now, ``observed`` what came of each call, by
+    its id, ``told`` what the caller was told.
     """
 
     reader: TurnReader | None = None
+    texts: Sequence[str] = ()
     turn: Turn | None = None
     barred: bool = False
     started: dict[str, Pending] = field(default_factory=dict)

@@ -26,6 +26,7 @@ from reactext import (
     SetupError,
     Step,
     StreamCut,
+    TextDelta,
     tool,
 )
 
@@ -152,6 +153,32 @@ class TestDeadlines:
         model = ScriptedModel([" Go.\nAction: patient()", DONE])
         context = Engine(model, [patient], tool_timeout=1e300).run("Go")
         assert context.steps[0].observations[0].text == "4"
+
+
+class TestTextThatIsStopped:
+    def test_what_was_written_of_an_answer_is_kept(self) -> None:
+        def reply(prompt: str) -> Iterator[str]:
+            yield " I know.\nFinal Answer: It is "
+            yield "four"
+            run.cancel()
+            yield " in"
+
+        run = Engine(reply, [quick]).stream("Go")
+        *_, last = run
+        assert isinstance(last, Finished)
+        assert last.context.status == "cancelled"
+        [kept] = last.context.corrections
+        assert kept.text == " I know.\nFinal Answer: It is four"
+        assert "stopped" in kept.problem
+
+    def test_a_run_that_is_left_keeps_it_too(self) -> None:
+        run = Engine(ScriptedModel([QUICK, " I wonder\nwhat"]), [quick]).stream("Go")
+        with run:
+            for event in run:
+                if isinstance(event, TextDelta) and "wonder" in event.text:
+                    break
+        assert len(run.context.steps) == 1
+        assert [each.text for each in run.context.corrections] == [" I wonder\nwhat"]
 
 
 class TestCorrectionsAfterTheLastStep:
