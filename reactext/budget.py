@@ -183,7 +183,7 @@ def shrink(state: RunState, error: ContextOverflow, tail: str) -> bool:
 
 def check_whole(state: RunState, prompt: str, counted: int | None) -> None:
     """Raise when the server cannot have read all that it was sent; else learn from its count."""
-    if state.meter.seems_cut(prompt, counted, state.card.window):
+    if state.meter.seems_cut(prompt, counted):
         raise ContextTruncated(
             f"the server counted {counted} tokens in a prompt of about "
             f"{state.meter.estimate_prompt(prompt)}, so it dropped a part of it",

@@ -124,22 +124,23 @@ class TokenMeter:
         except CompletionError:  # a server that is gone says so when it is to complete
             return self.estimate(text)
 
-    def seems_cut(self, prompt: str, counted: int | None, window: int | None) -> bool:
-        """Whether the server counted far less than it was sent, as much as a cut leaves.
+    def seems_cut(self, prompt: str, counted: int | None) -> bool:
+        """Whether the server counted far less than it was sent, as a cut leaves.
 
-        A silent cut leaves about half of the window. Less than that is a server that counts only
-        what it evaluated, which says nothing. Before the first count the estimate may be wrong by
-        a factor of two, so only 40 % of it is a sign; after it, 60 %.
+        A silent cut leaves about half of the window, whatever that really is. Very old servers
+        count only what they evaluated, and then what is new in the prompt is about what they
+        counted. Before the first count the estimate may be wrong by a factor of two, so only 40 %
+        of it is a sign; after it, 60 %.
         """
-        if counted is None:
+        if counted is None or counted < _LEAST_HALF:
             return False
-        half = (window // 3, window * 5 // 6) if window else (_LEAST_HALF, counted)
-        share = 0.6 if self._known else 0.4
-        return (
-            half[0] <= counted <= half[1]
-            and counted < self.estimate_prompt(prompt) * share
-            and counted < self.measure_prompt(prompt) * share
-        )
+        known, new = self._split(prompt)
+        share = 0.6 if known else 0.4
+        if counted >= self.estimate_prompt(prompt) * share:
+            return False
+        if known and counted <= 2 * self.estimate(new):
+            return False
+        return counted < self.measure_prompt(prompt) * share
 
 
 def _weight(text: str) -> int:

@@ -116,18 +116,38 @@ def test_the_meter_learns_from_the_server() -> None:
     assert meter.estimate("a" * 2000) == pytest.approx(1000, abs=2)
 
 
-def test_a_count_far_below_what_was_sent_is_seen() -> None:
+@pytest.mark.parametrize(
+    ("counted", "cut"),
+    [
+        (None, False),
+        (2000, False),
+        (1100, False),
+        (700, True),
+        (512, True),
+        (60, False),
+        (1, False),
+    ],
+)
+def test_a_count_far_below_what_was_sent_is_seen(counted: int | None, cut: bool) -> None:
+    assert TokenMeter().seems_cut("word " * 2000, counted) == cut
+
+
+def test_a_count_below_that_of_the_prompt_before_is_seen() -> None:
     meter = TokenMeter()
     prompt = "word " * 2000
-    assert not meter.seems_cut(prompt, None, 1024)
-    assert not meter.seems_cut(prompt, 2000, None)
-    assert meter.seems_cut(prompt, 512, 1024)
-    assert meter.seems_cut(prompt, 512, None)
     meter.learn(prompt, 2000)
-    assert meter.seems_cut(prompt, 1000, 2048)
+    assert not meter.seems_cut(prompt + "word " * 50, 2050)
+    assert meter.seems_cut(prompt + "word " * 50, 1024)
 
 
 def test_a_server_that_counts_only_what_it_evaluated_cuts_nothing() -> None:
     meter = TokenMeter()
-    assert not meter.seems_cut("word " * 2000, 1, 4096)
-    assert not meter.seems_cut("word " * 2000, 60, None)
+    prompt = "word " * 2000
+    meter.learn(prompt, 2000)
+    assert not meter.seems_cut(prompt + "word " * 600, 601)
+
+
+def test_a_counter_of_the_server_is_believed_more_than_the_estimate() -> None:
+    prompt = "🦊🪿" * 600
+    assert TokenMeter().seems_cut(prompt, 1300)
+    assert not TokenMeter(lambda text: 1300).seems_cut(prompt, 1300)
