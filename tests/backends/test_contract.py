@@ -496,7 +496,7 @@ def test_no_socket_and_no_thread_is_left(api: Api) -> None:
             model = api.model(server.url)
             outcome(model)
             model.close()  # type: ignore[attr-defined]
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads  # those of other tests may end meanwhile
     assert _open_sockets() == sockets
 
 
