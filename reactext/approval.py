@@ -18,6 +18,7 @@ from reactext.hooks import Hook, Moment, Proceed
 from reactext.models import Action, Observation
 from reactext.running.calls import can_run
 from reactext.tools import Toolbox
+from reactext.visible import visible
 
 
 @checked
@@ -224,4 +225,5 @@ def _edit(action: Action) -> Edited | None:
 
 
 def _say(text: str, end: str = "\n") -> None:
-    print(text, end=end, file=sys.stderr, flush=True)
+    """Tell the person; a text that shows as another would be approved for what it is not."""
+    print(visible(text), end=end, file=sys.stderr, flush=True)

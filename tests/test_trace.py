@@ -31,8 +31,8 @@ from reactext.trace import (
 )
 from reactext.trace.figures import Figures, figures, total
 from reactext.trace.timeline import tick_of
-from reactext.trace.visible import one_line, visible
 from reactext.tracing import Trace
+from reactext.visible import one_line, visible
 
 WEATHER = Action(id="c1.1", tool="weather", kwargs={"city": "上海"}, text='weather(city="上海")')
 FLIGHTS = Action(id="c1.2", tool="flights", kwargs={"to": "Oslo"})
@@ -157,7 +157,7 @@ def test_no_text_steers_the_terminal() -> None:
     for width in (100, None):
         shown = account(run, width=width)
         assert not set(shown) & {"\x1b", "\x07", "\x9b", "\r", "\u202e", "\ud83d"}
-        assert "a\\x1b[2J\\x07\\x9b\\x0d\\u202eb� 😀" in shown
+        assert "a\\x1b[2J\\x07\\u009b\\x0d\\u202eb� 😀" in shown
         shown.encode()
 
 

@@ -19,7 +19,7 @@ from reactext.graphemes import cut
 from reactext.hooks import Event
 from reactext.models import Action, Correction, Observation, Step, TextDelta
 from reactext.reading.settling import CUT
-from reactext.trace.visible import visible
+from reactext.visible import visible
 
 LONGEST = 600
 """Characters of an observation that are shown; all of it is in the context."""

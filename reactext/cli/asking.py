@@ -14,6 +14,7 @@ from reactext.cli.exits import Exit
 from reactext.cli.loading import tools_from
 from reactext.cli.streams import kept_apart
 from reactext.context import ExecutionContext, Finished
+from reactext.visible import visible
 
 if TYPE_CHECKING:
     from reactext.cli.account import Account
@@ -107,7 +108,7 @@ def ask(
                 _follow(run, account)
             finally:
                 if as_json:
-                    click.echo(run.context.model_dump_json(indent=2), file=out)
+                    click.echo(visible(run.context.model_dump_json(indent=2)), file=out)
     raise click.exceptions.Exit(_exit_of(run.context))
 
 

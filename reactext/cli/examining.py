@@ -9,6 +9,7 @@ import click
 from reactext.cli.choosing import model_of, model_option
 from reactext.cli.exits import Exit
 from reactext.doctor import Verdict, examine, worst
+from reactext.visible import visible
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "unknown": None}
 
@@ -35,6 +36,6 @@ def doctor(model: str | None, as_json: bool) -> None:
 
 def _show(verdict: Verdict) -> None:
     grade = click.style(f"{verdict.grade:<8}", fg=_COLOURS[verdict.grade])
-    click.echo(f"{grade} {verdict.name:<13} {verdict.finding}")
+    click.echo(f"{grade} {verdict.name:<13} {visible(verdict.finding)}")
     if verdict.remedy:
-        click.echo(f"{'':<22} {verdict.remedy}")
+        click.echo(f"{'':<22} {visible(verdict.remedy)}")

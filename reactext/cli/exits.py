@@ -12,7 +12,7 @@ import click
 
 from reactext.cli.streams import write_nowhere
 from reactext.errors import ReactextError, SetupError, TurnError
-from reactext.trace.visible import visible
+from reactext.visible import visible
 
 DEBUG = "REACTEXT_DEBUG"
 """The variable of the environment that asks for tracebacks."""

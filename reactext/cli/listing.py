@@ -6,6 +6,7 @@ import os
 
 import click
 
+from reactext.visible import visible
 from reactext.weights import CATALOGUE, Weights, is_here
 
 
@@ -28,7 +29,7 @@ def models() -> None:
     rows.setdefault(chosen, "as REACTEXT_MODEL says")
     width = max(map(len, rows))
     for name, remark in rows.items():
-        click.echo(f"{'*' if name == chosen else ' '} {name:<{width}}  {remark}".rstrip())
+        click.echo(f"{'*' if name == chosen else ' '} {visible(name):<{width}}  {remark}".rstrip())
     if not served:
         click.echo(f"no Ollama server with a model answers at {server.url}", err=True)
 

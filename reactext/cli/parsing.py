@@ -9,6 +9,7 @@ import click
 import reactext
 from reactext.cli.loading import tools_from
 from reactext.tools import Toolbox
+from reactext.visible import one_line, visible
 
 
 @click.command()
@@ -27,13 +28,12 @@ def parse(file: TextIO, tools: tuple[str, ...], cue: str, explain: bool) -> None
     toolbox = Toolbox(tools_from(tools)) if tools else None
     if explain:
         _tell(text, toolbox, cue)
-    click.echo(reactext.parse(text, toolbox, cue=cue).model_dump_json(indent=2))
+    click.echo(visible(reactext.parse(text, toolbox, cue=cue).model_dump_json(indent=2)))
 
 
 def _tell(text: str, toolbox: Toolbox | None, cue: str) -> None:
     """Print one line for each part, one for each call, and one for what was tolerated."""
     from reactext.explaining import explain
-    from reactext.trace.visible import one_line
 
     told = explain(text, toolbox, cue=cue)
     rows = [
@@ -48,7 +48,7 @@ def _tell(text: str, toolbox: Toolbox | None, cue: str) -> None:
     for place, taken_as, part in rows:
         click.echo(f"{place:>6}  {taken_as:<{width}}  {one_line(part, 60)}", err=True)
     if told.turn is not None and told.turn.repairs:
-        click.echo(f"tolerated: {', '.join(told.turn.repairs)}", err=True)
+        click.echo(f"tolerated: {visible(', '.join(told.turn.repairs))}", err=True)
 
 
 def _place(text: str, position: int) -> str:

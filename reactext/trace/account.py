@@ -8,7 +8,7 @@ from reactext.canonical import call_text
 from reactext.models import Action
 from reactext.trace.figures import Figures, figures, total
 from reactext.trace.values import Called, TracedRun, TracedStep
-from reactext.trace.visible import one_line, visible
+from reactext.visible import one_line, visible
 
 TABLE_COLUMNS = ("step", "queue", "prompt", "generation", "tools", "tokens in", "out", "cached")
 

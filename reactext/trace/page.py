@@ -12,7 +12,7 @@ from importlib.resources import files
 from reactext.trace.account import TABLE_COLUMNS, call_of, outcome, table_rows
 from reactext.trace.timeline import timeline
 from reactext.trace.values import Asked, Called, TracedRun, TracedStep
-from reactext.trace.visible import one_line, visible
+from reactext.visible import one_line, visible
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

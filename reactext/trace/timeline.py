@@ -7,7 +7,7 @@ from html import escape
 
 from reactext.trace.account import call_of
 from reactext.trace.values import Asked, Called, TracedRun
-from reactext.trace.visible import one_line
+from reactext.visible import one_line
 
 _KINDS = ("queue", "prompt", "generation", "tool")
 _MOST_TICKS = 5
