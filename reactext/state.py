@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -17,6 +18,7 @@ from reactext.observing import observation_text
 from reactext.prompts import language_of
 from reactext.quoting import whole_characters
 from reactext.runner import Around
+from reactext.running.apart import apart
 from reactext.settings import Setup
 from reactext.tools import RunContext, Toolbox
 from reactext.underway import Underway
@@ -84,7 +86,10 @@ class RunState:
     def meet_model(self) -> None:
         """Ask the model what it is, and render what stands before the transcript for it."""
         options, count = self.setup.options, None
-        self.card = card_of(self.model)
+        card = apart(partial(card_of, self.model), self.cancellation)
+        if card is None:
+            raise Cancelled
+        self.card = card
         if options.constrain is True and self.card.grammar is None:
             raise SetupError(
                 f"constrain=True, but the server of {self.card.name or 'this model'} takes no "

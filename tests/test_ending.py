@@ -8,17 +8,19 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from reactext import (
     Cancellation,
+    Completion,
     CompletionError,
     Engine,
     ExecutionContext,
     Finished,
     Hook,
+    ModelCard,
     Moment,
     Observation,
     RunContext,
@@ -153,6 +155,49 @@ class TestDeadlines:
         model = ScriptedModel([" Go.\nAction: patient()", DONE])
         context = Engine(model, [patient], tool_timeout=1e300).run("Go")
         assert context.steps[0].observations[0].text == "4"
+
+
+class TestAModelThatIsSilentAboutItself:
+    def test_is_not_waited_for_when_the_run_is_cancelled(self) -> None:
+        asked, told = threading.Event(), threading.Event()
+
+        class Silent:
+            def card(self) -> ModelCard:
+                asked.set()
+                told.wait(LONG)
+                return ModelCard()
+
+            def complete(
+                self, prompt: str, *, stop: Sequence[str], options: Completion
+            ) -> Iterator[str]:
+                yield DONE
+
+        run = Engine(Silent(), [quick]).stream("Go")
+
+        def cancel() -> None:
+            asked.wait(LONG)
+            run.cancel()
+
+        helper = threading.Thread(target=cancel)
+        helper.start()
+        [last] = run
+        assert isinstance(last, Finished)
+        assert last.context.status == "cancelled"
+        helper.join()
+        told.set()
+
+    def test_what_it_raises_is_raised(self) -> None:
+        class Broken:
+            def card(self) -> ModelCard:
+                raise SetupError("no such model")
+
+            def complete(
+                self, prompt: str, *, stop: Sequence[str], options: Completion
+            ) -> Iterator[str]:
+                yield DONE
+
+        with pytest.raises(SetupError, match="no such model"):
+            Engine(Broken(), [quick]).run("Go")
 
 
 class TestTextThatIsStopped:
