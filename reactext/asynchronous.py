@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextvars import copy_context
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from reactext.context import ExecutionContext
 from reactext.hooks import Event
@@ -39,7 +39,7 @@ class Passage(Generic[Item]):
         self._queue: asyncio.Queue[Item | _End] = asyncio.Queue()
         self._ended = asyncio.Event()
         self._room = threading.Semaphore(AHEAD)
-        self._left = False
+        self._hurried = self._left = False
         context = copy_context()
         context.run(CALLERS_LOOP.set, self._loop)
         work = (self._work,)
@@ -59,10 +59,15 @@ class Passage(Generic[Item]):
             raise item.error
         raise StopAsyncIteration
 
+    def hurry(self) -> None:
+        """Let the iterator wait for no reader any more: it was told to end."""
+        self._hurried = True
+        self._room.release()
+
     def leave(self) -> None:
         """Take no more items: the iterator, told to end by other means, is read to its end."""
         self._left = True
-        self._room.release()
+        self.hurry()
 
     async def end(self) -> None:
         """Wait until the iterator has ended, but not for ever."""
@@ -75,9 +80,9 @@ class Passage(Generic[Item]):
         try:
             for item in self._items:
                 self._room.acquire()
-                if self._left:
+                if self._hurried:
                     self._room.release()
-                else:
+                if not self._left:
                     self._call(self._queue.put_nowait, item)
         except BaseException as raised:  # whatever it is, it is the caller's
             error = raised
@@ -92,8 +97,9 @@ class Passage(Generic[Item]):
 class AsyncRun(AsyncIterator[Event]):
     """A `Run` for an event loop: iterate it with ``async for``, best inside of ``async with``.
 
-    Leaving the block, the cancelling of its task, `aclose` and `cancel` end the run. What is
-    raised out of the block, a CancelledError too, holds the steps done in its ``context``.
+    Leaving the block or the loop, the cancelling of the task that reads, `aclose` and `cancel` end
+    the run. What is raised out of the block, or where an event is waited for, a CancelledError
+    too, holds the steps done in its ``context``.
     """
 
     def __init__(self, run: Run) -> None:
@@ -109,10 +115,18 @@ class AsyncRun(AsyncIterator[Event]):
         """End the run: the model stops writing, running tools are told, no step is lost."""
         self._run.cancel(reason)
 
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return _Loop(self)
+
     async def __anext__(self) -> Event:
         if self._passage is None:
             self._passage = Passage(self._run)
-        return await self._passage.take()
+            self._run.cancellation.on_cancel(self._passage.hurry)
+        try:
+            return await self._passage.take()
+        except asyncio.CancelledError as error:
+            await self._end(error)
+            raise
 
     async def aclose(self) -> None:
         """Cancel the run if it is still going on, and wait until it has ended."""
@@ -129,6 +143,10 @@ class AsyncRun(AsyncIterator[Event]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self._end(error)
+
+    async def _end(self, error: BaseException | None) -> None:
+        """End the run, and let what is raised hold the steps done."""
         if isinstance(error, asyncio.CancelledError) and self.context.status == "running":
             self.cancel()
         await self.aclose()
@@ -146,3 +164,16 @@ class AsyncRun(AsyncIterator[Event]):
         if self.context.status == "running":
             self._run.cancel("closed")
         self._passage.leave()  # its thread brings the run to its end
+
+
+class _Loop(AsyncIterator[Event]):
+    """One ``async for``: Python drops it when the loop is left, and that ends the run."""
+
+    def __init__(self, run: AsyncRun) -> None:
+        self._run = run
+
+    def __anext__(self) -> Coroutine[Any, Any, Event]:
+        return self._run.__anext__()
+
+    def __del__(self) -> None:
+        self._run._leave()

@@ -35,6 +35,11 @@ class Run(Iterator[Event]):
         """The steps done so far, and how the run stands."""
         return self._state.context
 
+    @property
+    def cancellation(self) -> Cancellation:
+        """What `cancel` sets, and whoever else holds it."""
+        return self._state.cancellation
+
     def cancel(self, reason: str = "cancelled") -> None:
         """End the run: the model stops writing, running tools are told, no step is lost."""
         self._state.cancellation.cancel(reason)

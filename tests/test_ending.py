@@ -362,6 +362,88 @@ class TestAsync:
         assert asyncio.run(main()) == "cancelled"
         assert stopped.wait(LONG)
 
+    def test_cancelling_the_reading_task_ends_a_run_that_is_kept(self) -> None:
+        waiting, sent = Waiting(), threading.Event()
+
+        @tool
+        def send() -> str:
+            """Send."""
+            sent.set()
+            return "sent"
+
+        async def main() -> None:
+            model = ScriptedModel([QUICK, WAIT, " x\nAction: send()", DONE])
+            run = Engine(model, [quick, waiting.tool, send]).astream("Go")
+
+            async def read() -> None:
+                async for _ in run:
+                    pass
+
+            task = asyncio.create_task(read())
+            await asyncio.to_thread(waiting.began.wait, LONG)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await task
+            context = caught.value.context  # type: ignore[attr-defined]
+            assert context == run.context
+            assert (context.status, context.stop_reason) == ("cancelled", "cancelled")
+            assert len(context.steps) == 2
+
+        asyncio.run(main())
+        assert waiting.told.wait(LONG)
+        assert not sent.is_set()
+
+    @pytest.mark.parametrize("how", ["break", "raise", "cancel", "return"])
+    def test_leaving_the_loop_ends_a_run_that_is_kept(self, how: str) -> None:
+        stopped = threading.Event()
+
+        async def main() -> None:
+            run = Engine(endless(stopped)).astream("Go")
+
+            async def read() -> None:
+                async for _ in run:
+                    if how == "break":
+                        break
+                    if how == "return":
+                        return
+                    if how == "raise":
+                        raise ValueError(how)
+                    reading.cancel()
+                    await asyncio.sleep(LONG)
+
+            reading = asyncio.create_task(read())
+            await asyncio.wait([reading])
+            assert (
+                reading.exception() if how == "raise" else reading.cancelled() == (how == "cancel")
+            )
+            assert await asyncio.to_thread(stopped.wait, LONG)
+            await run.aclose()
+            assert run.context.status == "cancelled"
+
+        asyncio.run(main())
+
+    def test_a_run_that_nobody_reads_is_cancelled_all_the_same(self) -> None:
+        stopped, ended = threading.Event(), threading.Event()
+
+        class Ends(Hook):
+            def at_end(self, moment: Moment) -> None:
+                assert moment.context.status == "cancelled"
+                ended.set()
+
+        async def main() -> None:
+            cancellation = Cancellation()
+            engine = Engine(endless(stopped), hooks=[Ends()])
+            run = engine.astream("Go", cancellation=cancellation)
+            await anext(run)  # it reads ahead until there is no room
+            cancellation.cancel("from elsewhere")
+            assert await asyncio.to_thread(ended.wait, LONG)
+            assert run.context.stop_reason == "from elsewhere"
+            *_, last = [event async for event in run]
+            assert isinstance(last, Finished)
+
+        asyncio.run(main())
+        assert stopped.wait(LONG)
+
     def test_closing_from_another_task_ends_the_iteration(self) -> None:
         waiting = Waiting()
 
