@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from reactext.arguments import copied
 from reactext.canonical import call_text
 from reactext.errors import SetupError
 from reactext.forking import ForkLock
 from reactext.given import Such, checked
-from reactext.hooks import Hook, Moment, Proceed
+from reactext.hooks import Hook, Moment, Proceed, handed
 from reactext.models import Action, Observation
 from reactext.running.calls import can_run
 from reactext.tools import Toolbox
@@ -91,7 +92,7 @@ class Approval(Hook):
             if pattern in asked:
                 break
             asked.add(pattern)
-            match _decision(ask(current, moment)):
+            match _decision(ask(handed(current), moment)):
                 case Approved():
                     break
                 case Edited() as edited:
@@ -131,7 +132,7 @@ def _edited(action: Action, edited: Edited) -> Action:
         update={
             "tool": edited.tool or action.tool,
             "args": (),
-            "kwargs": dict(edited.kwargs),
+            "kwargs": copied(dict(edited.kwargs)),
             "problem": None,
         }
     )

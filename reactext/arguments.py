@@ -36,11 +36,12 @@ class ArgumentError(Exception):
 def validate(tool: Tool, kwargs: Mapping[str, Any], args: Iterable[Any] = ()) -> dict[str, Any]:
     """Return the arguments by name, each of the declared type.
 
-    Safe coercions are made, never one that loses something. Parameters that were left out stay
+    Their lists and objects are the caller's to change: none is shared with what is given. Safe
+    coercions are made, never one that loses something. Parameters that were left out stay
     out, so that the function's own defaults hold; null for one that has a default and takes no
     null is leaving it out. Raises `ArgumentError`, which names all problems at once.
     """
-    named, problems = _bound(tool, list(args), kwargs)
+    named, problems = _bound(tool, copied(list(args)), copied(dict(kwargs)))
     for each in tool.parameters:
         if not each.required and named.get(each.name, 0) is None and _fitted(each, None)[1]:
             del named[each.name]
@@ -64,6 +65,15 @@ def validate(tool: Tool, kwargs: Mapping[str, Any], args: Iterable[Any] = ()) ->
     if problems:
         raise ArgumentError(tool.name, "; ".join(problems), _right_call(tool, named, right))
     return values
+
+
+def copied(value: Any) -> Any:
+    """Return a value with lists and objects of its own, through and through; others are shared."""
+    if type(value) is list:
+        return [copied(each) for each in value]
+    if type(value) is dict:
+        return {name: copied(each) for name, each in value.items()}
+    return value
 
 
 def call_arguments(

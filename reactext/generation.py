@@ -9,7 +9,7 @@ from itertools import chain
 from reactext.budget import check_whole, failed_within, prompt_within, room_for_reply, shrink
 from reactext.completion import Completion, Piece, completed
 from reactext.errors import CompletionError, ContextOverflow, TurnError
-from reactext.hooks import AnswerNow, Event, piece_watchers, prompt_through, turn_through
+from reactext.hooks import AnswerNow, Event, handed, piece_watchers, prompt_through, turn_through
 from reactext.models import Action, Correction, TextDelta, Turn, Usage
 from reactext.quoting import whole_characters
 from reactext.reader import TurnReader
@@ -279,6 +279,8 @@ def _stops(state: RunState) -> tuple[str, ...]:
 def _eagerly(state: RunState, events: list[TextDelta | Action]) -> Iterator[Event]:
     """Pass events on; start a call whose tool may be started while the model still writes."""
     for event in events:
-        if isinstance(event, Action) and state.setup.options.eager:
-            state.start_early(event)
+        if isinstance(event, Action):
+            if state.setup.options.eager:
+                state.start_early(event)
+            event = handed(event)
         yield event

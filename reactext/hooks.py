@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, ClassVar, TypeVar
 
+from reactext.arguments import copied
 from reactext.cancellation import Cancellation
 from reactext.completion import ModelCard
 from reactext.context import ExecutionContext, Finished
@@ -135,6 +136,12 @@ def piece_watchers(hooks: Sequence[Hook]) -> tuple[Hook, ...]:
     return tuple(hook for hook in hooks if type(hook).on_piece is not Hook.on_piece)
 
 
+def handed(action: Action) -> Action:
+    """Return an action to give away: who changes its arguments changes nobody else's."""
+    args = tuple(copied(list(action.args)))
+    return action.model_copy(update={"args": args, "kwargs": copied(action.kwargs)})
+
+
 def action_through(
     hooks: Sequence[Hook], moment: Moment, action: Action, proceed: Proceed
 ) -> Observation:
@@ -142,6 +149,8 @@ def action_through(
     if not hooks:
         return proceed(action)
     first, *rest = hooks
+    if type(first).around_action is Hook.around_action:
+        return action_through(rest, moment, action, proceed)
 
     def inside(inner: Action) -> Observation:
         if not isinstance(inner, Action):
@@ -149,7 +158,7 @@ def action_through(
             raise SetupError(f"{name}.around_action called proceed with {_kind(inner)}, no Action")
         return action_through(rest, moment, inner, proceed)
 
-    seen = first.around_action(moment, action, inside)
+    seen = first.around_action(moment, handed(action), inside)
     return _returned(seen, Observation, first, "around_action")
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from reactext import (
+    Action,
     AnswerNow,
     Engine,
     ExecutionContext,
     FinishRun,
     Hook,
     Moment,
+    Observation,
     ScriptedModel,
     SetupError,
     Step,
     tool,
 )
+from reactext.hooks import Event, Proceed
 
 
 @tool
@@ -198,3 +202,42 @@ def test_an_observation_is_of_its_action_whatever_a_hook_says() -> None:
 
     context = run(hook_that("around_action", rename))
     assert [each.action_id for each in context.steps[0].observations] == ["c1.1"]
+
+
+def test_who_changes_the_arguments_in_place_changes_nobody_elses() -> None:
+    """Neither what is run, nor what others see, nor what the context says was called."""
+    seen: list[Any] = []
+
+    @tool(idempotent=True)
+    def count(names: list[Any]) -> str:
+        """Count."""
+        return f"{len(names)}"
+
+    class Spoils(Hook):
+        def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:
+            spoil(action)
+            return proceed(action.model_copy(update={"kwargs": {"names": [1]}}))
+
+        def on_event(self, moment: Moment, event: Event) -> None:
+            if isinstance(event, Action):
+                spoil(event)
+
+    def spoil(action: Action) -> None:
+        seen.append(json.dumps(action.kwargs))
+        action.kwargs["names"].clear()
+
+    def approve(action: Action, moment: Moment) -> bool:
+        spoil(action)
+        return True
+
+    call = " Go.\nAction: count(names=[1])"
+    ways: list[dict[str, Any]] = [{"approve": approve}, {"eager": True}]
+    for options in ways:
+        model = ScriptedModel([call, DONE])
+        with Engine(model, [count], hooks=[Spoils()], **options).stream("Go") as run:
+            for _ in run:
+                pass
+        [step, _] = run.context.steps
+        assert step.observations[0].text == "1"
+        assert step.turn.actions[0].kwargs == {"names": [1]}
+        assert set(seen) == {'{"names": [1]}'}

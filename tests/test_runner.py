@@ -221,19 +221,26 @@ def test_time_is_counted_from_the_start_of_the_tool() -> None:
     assert [each.status for each in seen] == ["ok", "ok"]
 
 
-def test_hanging_tools_do_not_clog_the_others() -> None:
+@pytest.mark.parametrize(
+    ("most", "hanging", "says"),
+    [
+        (None, MOST_OVERDUE, f"{MOST_OVERDUE} earlier calls of it are past the time limit"),
+        (1, 1, "1 earlier call of it is past the time limit"),
+    ],
+)
+def test_hanging_tools_do_not_clog_the_others(most: int | None, hanging: int, says: str) -> None:
     never = threading.Event()
 
-    @tool(timeout=0.01)
+    @tool(timeout=0.01, max_concurrency=most)
     def hang() -> None:
         never.wait(LONG)
 
     made = runner(hang, add, max_parallel=16)
-    seen = run(made, *(call(n, "hang") for n in range(MOST_OVERDUE)))
+    seen = run(made, *(call(n, "hang") for n in range(hanging)))
     assert {each.status for each in seen} == {"timeout"}
     refused, works = run(made, call(1, "hang"), call(2, "add", left=1))
     assert refused.status == "error"
-    assert f"{MOST_OVERDUE} earlier calls of it are past their time limit" in refused.text
+    assert says in refused.text
     assert works.text == "2"
     never.set()
 
@@ -505,6 +512,23 @@ def test_retries(
     [seen] = run(runner(made), call(1, "fetch"))
     assert seen.text in (text, f"fetch failed: {text}")
     assert (seen.attempts, len(calls)) == (attempts, attempts)
+
+
+@pytest.mark.parametrize("annotation", [list[int], list, Any, dict[str, Any]])
+def test_each_attempt_has_arguments_of_its_own(annotation: Any) -> None:
+    got: list[str] = []
+    given_value: Any = {"a": [1, 2]} if annotation == dict[str, Any] else [1, 2]
+
+    def take(items: Any) -> str:
+        got.append(repr(items))
+        (items["a"] if isinstance(items, dict) else items).pop()
+        raise Retry("busy")
+
+    take.__annotations__["items"] = annotation
+    action = call(1, "take", items=given_value)
+    [seen] = run(runner(take), action)
+    assert (seen.attempts, set(got)) == (3, {repr(given_value)})
+    assert action.kwargs == {"items": {"a": [1, 2]} if isinstance(given_value, dict) else [1, 2]}
 
 
 def test_cancelling_ends_the_wait_for_another_attempt() -> None:

@@ -7,7 +7,6 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Any
 
 from reactext.arguments import ArgumentError, call_arguments, validate
 from reactext.cancellation import Cancellation
@@ -68,15 +67,7 @@ def perform(workshop: Workshop, action: Action, context: RunContext) -> Observat
         return _refused(action, unknown_tool_text(action.tool, workshop.toolbox))
     if action.problem is not None:
         return _refused(action, _problem_text(tool, action.problem))
-    try:
-        values = validate(tool, action.kwargs, action.args)
-        written = action.text or call_text(tool.name, action.args, action.kwargs)
-    except ArgumentError as error:
-        return _refused(action, str(error))
-    except Exception as error:  # values can be nested deeper than Python likes
-        return _refused(action, f"{tool.name} was not run: {error_text(error)}")
-    call = action.model_copy(update={"text": written})
-    return _tried(workshop, tool, call, values, context)
+    return _tried(workshop, tool, action, context)
 
 
 def can_run(toolbox: Toolbox, action: Action) -> bool:
@@ -102,14 +93,12 @@ def _problem_text(tool: Tool, problem: str) -> str:
     return f"{problem.rstrip('. ')}. Write it like this: {right}"
 
 
-def _tried(
-    workshop: Workshop, tool: Tool, action: Action, values: dict[str, Any], context: RunContext
-) -> Observation:
+def _tried(workshop: Workshop, tool: Tool, action: Action, context: RunContext) -> Observation:
     """Attempt a call, again where that is allowed, and tell of it in one observation."""
     began = monotonic()
     attempts = 0
     while True:
-        outcome = _attempt(workshop, tool, action, values, context)
+        outcome = _attempt(workshop, tool, action, context)
         attempts += outcome.ending not in ("skipped", "refused")
         delay = _delay(workshop.limits.backoff, tool, outcome, attempts)
         if delay is None or context.cancellation.wait(delay):
@@ -117,22 +106,26 @@ def _tried(
     return _observation(workshop.limits, tool, action, outcome, attempts, monotonic() - began)
 
 
-def _attempt(
-    workshop: Workshop, tool: Tool, action: Action, values: dict[str, Any], context: RunContext
-) -> Outcome:
+def _attempt(workshop: Workshop, tool: Tool, action: Action, context: RunContext) -> Outcome:
+    """Run the tool once, with arguments of its own: an earlier attempt may have changed others."""
+    try:
+        values = validate(tool, action.kwargs, action.args)
+        written = action.text or call_text(tool.name, action.args, action.kwargs)
+    except ArgumentError as error:
+        return Outcome("refused", str(error).removeprefix(f"{tool.name} "))
+    except Exception as error:  # values can be nested deeper than Python likes
+        return Outcome("refused", f"was not run: {error_text(error)}")
     gate, place = workshop.gates[tool.name], Place()
     entered = gate.enter(place, context.cancellation)
     if entered == "cancelled":
         return NOT_RUN
     if entered == "refused":
-        return Outcome(
-            "refused",
-            f"was not run: {gate.overdue} earlier calls of it are past their time limit and "
-            "still at work",
-        )
+        which = "call of it is" if gate.overdue == 1 else "calls of it are"
+        which = f"{gate.overdue} earlier {which}"
+        return Outcome("refused", f"was not run: {which} past the time limit and still at work")
     told = Cancellation()
     positional, named = call_arguments(tool, values, replace(context, cancellation=told))
-    launch = launch_for(tool, positional, named, action.text, context)
+    launch = launch_for(tool, positional, named, written, context)
     progress = Progress(lambda: gate.leave(place))
     limit = workshop.limits.tool_timeout if tool.timeout is None else tool.timeout
     seconds = math.inf if limit is None else limit
