@@ -9,7 +9,15 @@ from itertools import chain
 from reactext.budget import check_whole, failed_within, prompt_within, room_for_reply, shrink
 from reactext.completion import Completion, Piece, completed
 from reactext.errors import CompletionError, ContextOverflow, TurnError
-from reactext.hooks import AnswerNow, Event, handed, piece_watchers, prompt_through, turn_through
+from reactext.hooks import (
+    AnswerNow,
+    Event,
+    handed,
+    piece_watchers,
+    prompt_through,
+    show_piece,
+    turn_through,
+)
 from reactext.models import Action, Correction, TextDelta, Turn, Usage
 from reactext.quoting import whole_characters
 from reactext.reader import TurnReader
@@ -212,8 +220,8 @@ def _listen(
     try:
         for piece in pieces:
             state.raise_if_cancelled()
-            for hook in watchers:
-                hook.on_piece(state.moment(), piece)
+            if watchers:
+                show_piece(watchers, state.moment(), piece)
             if heard.is_thinking(piece):
                 yield TextDelta(kind="thinking", text=heard.thinking[-1])
                 continue

@@ -17,9 +17,18 @@ from reactext.arguments import copied
 from reactext.cancellation import Cancellation
 from reactext.completion import ModelCard
 from reactext.context import ExecutionContext, Finished
-from reactext.errors import SetupError
+from reactext.errors import CompletionError, SetupError
 from reactext.given import checked
-from reactext.models import Action, Correction, Observation, Step, TextDelta, Turn
+from reactext.models import (
+    Action,
+    Correction,
+    Observation,
+    Step,
+    TextDelta,
+    Turn,
+    Value,
+    fault_in,
+)
 from reactext.tools import Toolbox
 
 Event = TextDelta | Action | Observation | Correction | Step | Finished
@@ -117,17 +126,29 @@ class Hook:
         """See the context of a run that has ended, however it ended; all hooks do."""
 
 
+class OfHook(Exception):  # noqa: N818 (it carries an error)
+    """Carries a hook's own `CompletionError` past what handles those of a server."""
+
+    def __init__(self, error: CompletionError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 def prompt_through(hooks: Sequence[Hook], moment: Moment, prompt: str) -> str:
     """Pass a prompt through all hooks, in their order."""
     for hook in hooks:
-        prompt = _returned(hook.before_prompt(moment, prompt), str, hook, "before_prompt")
+        try:
+            changed = hook.before_prompt(moment, prompt)
+        except CompletionError as error:
+            raise OfHook(error) from error
+        prompt = _returned(changed, str, hook, "before_prompt")
     return prompt
 
 
 def turn_through(hooks: Sequence[Hook], moment: Moment, turn: Turn) -> Turn:
     """Pass a turn through all hooks, in their order."""
     for hook in hooks:
-        turn = _returned(hook.after_turn(moment, turn), Turn, hook, "after_turn")
+        turn = _returned(hook.after_turn(moment, turn), Turn, hook, "after_turn", turn)
     return turn
 
 
@@ -142,6 +163,15 @@ def handed(action: Action) -> Action:
     return action.model_copy(update={"args": args, "kwargs": copied(action.kwargs)})
 
 
+def show_piece(watchers: Sequence[Hook], moment: Moment, piece: str) -> None:
+    """Let hooks look at a piece, in their order."""
+    for hook in watchers:
+        try:
+            hook.on_piece(moment, piece)
+        except CompletionError as error:
+            raise OfHook(error) from error
+
+
 def action_through(
     hooks: Sequence[Hook], moment: Moment, action: Action, proceed: Proceed
 ) -> Observation:
@@ -152,14 +182,18 @@ def action_through(
     if type(first).around_action is Hook.around_action:
         return action_through(rest, moment, action, proceed)
 
+    told: Observation | None = None
+
     def inside(inner: Action) -> Observation:
+        nonlocal told
         if not isinstance(inner, Action):
             name = type(first).__name__
             raise SetupError(f"{name}.around_action called proceed with {_kind(inner)}, no Action")
-        return action_through(rest, moment, inner, proceed)
+        told = action_through(rest, moment, inner, proceed)
+        return told
 
     seen = first.around_action(moment, handed(action), inside)
-    return _returned(seen, Observation, first, "around_action")
+    return _returned(seen, Observation, first, "around_action", told)
 
 
 def end_through(hooks: Sequence[Hook], moment: Moment) -> BaseException | None:
@@ -180,12 +214,20 @@ def end_through(hooks: Sequence[Hook], moment: Moment) -> BaseException | None:
     return raised
 
 
-def _returned(value: object, wanted: type[Given], hook: Hook, method: str) -> Given:
-    if isinstance(value, wanted):
+def _returned(
+    value: object, wanted: type[Given], hook: Hook, method: str, given: object = None
+) -> Given:
+    """Return what a hook returned, if it is right; what it was ``given`` itself is."""
+    if value is given and isinstance(value, wanted):
         return value
-    raise SetupError(
-        f"{type(hook).__name__}.{method} returned {_kind(value)}; {_TO_RETURN[method]}"
-    )
+    wrong = _kind(value)
+    if isinstance(value, wanted):
+        fault = fault_in(value) if isinstance(value, Value) else ""
+        if not fault:
+            return value
+        name = type(value).__name__
+        wrong = f"{'an' if name[0] in 'AEIOU' else 'a'} {name} whose {fault}"
+    raise SetupError(f"{type(hook).__name__}.{method} returned {wrong}; {_TO_RETURN[method]}")
 
 
 _TO_RETURN = {

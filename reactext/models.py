@@ -50,6 +50,18 @@ def _first_fault(made: type[Value], error: ValidationError) -> SetupError:
     return SetupError(f"{made.__name__}: {'.'.join(path)}={value}: {first['msg'].lower()}")
 
 
+def fault_in(value: Value) -> str:
+    """Say what is wrong in a value; "" if nothing is. `model_copy` lets anything pass."""
+    for name, field in type(value).model_fields.items():
+        part = getattr(value, name)
+        if told := fault(name, part, field.annotation):
+            return told
+        for number, each in enumerate(part if isinstance(part, tuple) else ()):
+            if isinstance(each, Value) and (told := fault_in(each)):
+                return f"{name}[{number}].{told}"
+    return ""
+
+
 class Action(Value):
     """One call that the model wrote.
 

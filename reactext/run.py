@@ -12,7 +12,7 @@ from types import TracebackType
 from reactext.cancellation import Cancellation
 from reactext.context import ExecutionContext, Finished
 from reactext.errors import SetupError
-from reactext.hooks import AnswerNow, Event, FinishRun, Hook, end_through
+from reactext.hooks import AnswerNow, Event, FinishRun, Hook, OfHook, end_through
 from reactext.state import Cancelled, RunState
 
 
@@ -124,9 +124,9 @@ class Run(Iterator[Event]):
         except GeneratorExit:
             self._cancelled("closed")
         except BaseException as error:
-            raised = error
+            raised = error.error if isinstance(error, OfHook) else error
             if state.context.status == "running":
-                state.end("failed", reason=_told(error))
+                state.end("failed", reason=_told(raised))
         if timer is not None:
             timer.cancel()
         of_hooks = end_through(state.setup.hooks, state.moment())

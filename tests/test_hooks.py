@@ -19,6 +19,8 @@ from reactext import (
     ScriptedModel,
     SetupError,
     Step,
+    StreamCut,
+    Turn,
     tool,
 )
 from reactext.hooks import Event, Proceed
@@ -91,6 +93,7 @@ def test_a_step_that_ends_the_run_can_be_replaced_by_another_answer() -> None:
     assert run(hook_that("on_event", replace)).answer == "better"
 
 
+WEIRD = Observation(action_id="c1.1", tool="t", text="x").model_copy(update={"status": "weird"})
 WRONG = [
     ("before_prompt", None, "Mine.before_prompt returned None; return the prompt"),
     ("before_prompt", b"x", "Mine.before_prompt returned a value of type bytes"),
@@ -98,6 +101,28 @@ WRONG = [
     ("after_turn", "x", "Mine.after_turn returned a value of type str"),
     ("around_action", None, "Mine.around_action returned None; return an Observation"),
     ("around_action", "x", "Mine.around_action returned a value of type str"),
+    (
+        "around_action",
+        WEIRD,
+        "Mine.around_action returned an Observation whose status='weird' must",
+    ),
+    (
+        "around_action",
+        WEIRD.model_copy(update={"status": "ok", "text": 5}),
+        "Mine.around_action returned an Observation whose text=5 must be a text; return an Obs",
+    ),
+    (
+        "after_turn",
+        Turn().model_copy(update={"thought": None}),
+        "Mine.after_turn returned a Turn whose thought=None must be a text; return the turn",
+    ),
+    (
+        "after_turn",
+        Turn().model_copy(
+            update={"actions": (Action(id="a", tool="t").model_copy(update={"tool": 5}),)}
+        ),
+        "Mine.after_turn returned a Turn whose actions[0].tool=5 must be a text; return the turn",
+    ),
     (
         "around_action",
         lambda _m, _a, proceed: proceed(None),
@@ -139,6 +164,33 @@ def test_whatever_a_hook_raises_comes_with_the_steps(moment: str, error: BaseExc
     context = caught.value.context  # type: ignore[attr-defined]
     assert len(context.steps) >= 1
     assert seen == [context.status]
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("max_steps", [1, 10])
+def test_a_hooks_own_error_of_a_server_is_not_the_models(moment: str, max_steps: int) -> None:
+    """Not tried again, nor with another model, nor answered from what the tools have said."""
+    error = StreamCut("mine")
+    calls: list[int] = []
+
+    def late(at: Moment, *given: Any) -> Any:
+        if at.context.steps:
+            calls.append(1)
+            raise error
+        return given[-1](given[0]) if moment == "around_action" else given[0] if given else None
+
+    models = [ScriptedModel([OSLO, OSLO, DONE]), ScriptedModel([])]
+    engine = Engine(models, [look_up], hooks=[hook_that(moment, late)], max_steps=max_steps)
+    if max_steps == 1 and moment in ("after_turn", "around_action"):
+        assert engine.run("How many?").status == "forced"
+        return
+    with pytest.raises(StreamCut) as caught:
+        engine.run("How many?")
+    assert caught.value is error
+    assert len(calls) == 1
+    context = error.context
+    assert isinstance(context, ExecutionContext)
+    assert (context.status, context.stop_reason) == ("failed", "StreamCut: mine")
 
 
 def test_all_hooks_see_the_end_though_some_raise() -> None:
