@@ -14,10 +14,11 @@ from reactext.arguments import copied
 from reactext.canonical import call_text
 from reactext.errors import SetupError
 from reactext.forking import ForkLock
-from reactext.given import Such, checked
+from reactext.given import Such, checked, shown
 from reactext.hooks import Hook, Moment, Proceed, handed
 from reactext.models import Action, Observation
 from reactext.running.calls import can_run
+from reactext.running.places import is_async
 from reactext.tools import Toolbox
 from reactext.visible import visible
 
@@ -74,8 +75,13 @@ class Approval(Hook):
     def __init__(self, approve: Approve, toolbox: Toolbox) -> None:
         if callable(approve):
             approve = {"*": approve}
-        for pattern in approve:
+        for pattern, each in approve.items():
             _check_pattern(pattern, toolbox)
+            if not isinstance(each, bool) and is_async(each):
+                raise SetupError(
+                    f"the approve function {shown(each)} is async; it is called in a thread of "
+                    "the action's own and may wait there: write it without async"
+                )
         self._askers = [(pattern, _asker(each)) for pattern, each in approve.items()]
 
     def around_action(self, moment: Moment, action: Action, proceed: Proceed) -> Observation:

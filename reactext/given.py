@@ -143,7 +143,8 @@ def _parts(name: str, value: Any, hint: Any) -> list[tuple[str, Any, Any]]:
     if not (isinstance(origin, type) and parts and _is(value, origin)):
         return []
     if isinstance(value, Mapping):
-        return [(f"{name}[{shown(key)}]", inner, parts[-1]) for key, inner in value.items()]
+        keys = [(f"the key of {name}", key, parts[0]) for key in value if len(parts) == 2]
+        return keys + [(f"{name}[{shown(key)}]", each, parts[-1]) for key, each in value.items()]
     if isinstance(value, Sequence):
         return [(f"{name}[{number}]", inner, parts[0]) for number, inner in enumerate(value)]
     return []

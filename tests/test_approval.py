@@ -137,6 +137,26 @@ def test_a_pattern_that_guards_nothing_is_told(approve: Any, says: str) -> None:
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize("patterns", [False, True])
+def test_a_function_that_cannot_decide_at_once_is_told(patterns: bool) -> None:
+    async def decide(action: Action, moment: Moment) -> bool:
+        return True
+
+    class Decides:
+        async def __call__(self, action: Action, moment: Moment) -> bool:
+            return True
+
+    for each in (decide, Decides()):
+        approve: Any = {"*": each} if patterns else each
+        with pytest.raises(SetupError, match="is async; .* write it without async"):
+            Engine(ScriptedModel([]), [read], approve=approve)
+
+
+def test_the_names_of_edited_arguments_are_texts() -> None:
+    with pytest.raises(SetupError, match="the key of kwargs=5 must be a text"):
+        Edited({5: 1})  # type: ignore[dict-item]
+
+
 def test_a_function_may_decide_though_there_is_no_tool_yet() -> None:
     assert Engine(ScriptedModel([DONE]), approve=lambda *_: Approved()).run("Go").answer == "done"
     assert Engine(ScriptedModel([DONE]), approve={"*": True}).run("Go").answer == "done"
