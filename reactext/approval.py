@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import json
+import select
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from reactext.arguments import copied
+from reactext.cancellation import Cancellation
 from reactext.canonical import call_text
 from reactext.errors import SetupError
 from reactext.forking import ForkLock
@@ -171,7 +173,8 @@ _TERMINAL = ForkLock()
 
 
 def ask_on_terminal(action: Action, moment: Moment) -> Decision:
-    """Ask a person on the terminal; rejects when there is none to ask, or who ends the input.
+    """Ask a person on the terminal; rejects when there is none to ask, or who ends
+    the input, and when the run ends meanwhile.
 
     One question at a time, though the actions of a turn run side by side.
     """
@@ -179,7 +182,9 @@ def ask_on_terminal(action: Action, moment: Moment) -> Decision:
         return Rejected("it needs a person's approval and nobody is there to give it")
     try:
         return _asked(action, moment)
-    except EOFError:  # Ctrl-D
+    except EOFError:
+        if moment.cancellation.cancelled:  # the program may be ending: nothing is written to it
+            return Rejected("the run was cancelled")
         _say("\n  no decision: the call is not run")
         return Rejected("the person who was asked did not approve it")
 
@@ -192,31 +197,52 @@ def _is_there() -> bool:
 
 
 def _asked(action: Action, moment: Moment) -> Decision:
+    run = moment.cancellation
     with _TERMINAL:
+        if run.cancelled:
+            raise EOFError
         _say(f"\nRun {call_text(action.tool, action.args, action.kwargs)} ?")
-        while not moment.cancellation.cancelled:
+        while True:
             _say("  [y]es  [n]o  [e]dit the arguments  [a]nswer in its place: ", end="")
-            match input().strip().lower()[:1]:
+            match _line(run).lower()[:1]:
                 case "y":
                     return Approved()
                 case "n":
                     _say("  why (the model reads it): ", end="")
-                    return Rejected(input().strip())
+                    return Rejected(_line(run))
                 case "a":
                     _say("  the result: ", end="")
-                    return Answered(input().strip())
+                    return Answered(_line(run))
                 case "e":
-                    edited = _edit(action)
+                    edited = _edit(action, run)
                     if edited is not None:
                         return edited
-    return Rejected("the run was cancelled")
 
 
-def _edit(action: Action) -> Edited | None:
+def _line(run: Cancellation) -> str:
+    """Return the line that the person writes; EOFError on Ctrl-D, and when the run is cancelled.
+
+    It is read when it is there. A thread that waits in the reading itself would wait on when the
+    run has ended, and the interpreter cannot end in peace while one does.
+    """
+    while not _is_written():
+        if run.wait(0.05):
+            raise EOFError
+    return input().strip()
+
+
+def _is_written() -> bool:
+    try:
+        return bool(select.select([sys.stdin], [], [], 0)[0])
+    except (OSError, ValueError, TypeError):  # not to be known: on Windows, of no file
+        return True
+
+
+def _edit(action: Action, run: Cancellation) -> Edited | None:
     before = json.dumps(action.kwargs, ensure_ascii=False, indent=2)
     _say(f"  the arguments now, as JSON:\n{before}\n  write them anew, on one line: ", end="")
     try:
-        kwargs = json.loads(input())
+        kwargs = json.loads(_line(run))
     except ValueError as error:
         _say(f"  this is not JSON: {error}")
         return None
@@ -228,7 +254,7 @@ def _edit(action: Action) -> Edited | None:
         if not line.startswith(("---", "+++", "@@")):
             _say(f"    {line}")
     _say("  run it like this? [y]es: ", end="")
-    return Edited(kwargs) if input().strip().lower().startswith("y") else None
+    return Edited(kwargs) if _line(run).lower().startswith("y") else None
 
 
 def _say(text: str, end: str = "\n") -> None:

@@ -54,7 +54,8 @@ class Waiting:
         try:
             yield " I wait.\\n"
             yield "And wait"
-            threading.Event().wait()
+            while True:  # by and by: a signal just before a wait does not end it
+                threading.Event().wait(0.1)
         finally:
             pathlib.Path("closed").write_text("")
 
@@ -341,14 +342,14 @@ def test_without_the_extra(missing: str) -> None:
     )
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a terminal is made the POSIX way")
-def test_the_end_of_input_approves_nothing(place: Path) -> None:
+def answered_by(key: bytes | None, *options: str) -> tuple[int, str]:
+    """Ask on a terminal, press a key at the question (None: Ctrl-C); the exit code, what is shown."""
     import pty
 
     master, terminal = pty.openpty()
     arguments = ["ask", "x", "--model", "python:scripts.py:answering", "--approve", "calc*"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "reactext", *arguments],
+        [sys.executable, "-m", "reactext", *arguments, *options],
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
@@ -364,12 +365,35 @@ def test_the_end_of_input_approves_nothing(place: Path) -> None:
         while piece := os.read(master, 65536):
             shown += piece
             if piece.endswith(b"in its place: "):
-                os.write(master, b"\x04")
+                if key is None:
+                    process.send_signal(signal.SIGINT)
+                else:
+                    os.write(master, key)
     except OSError:
         pass  # how Linux says that the other end is closed
     os.close(master)
-    assert process.wait(30) == 0
-    assert b"no decision: the call is not run" in shown
-    assert b"did not approve it" in shown
-    assert b"loading the model and reading the task" in shown
-    assert b"17 * 23 is 391." in shown
+    return process.wait(30), shown.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal is made the POSIX way")
+class TestOnATerminal:
+    def test_the_end_of_input_approves_nothing(self, place: Path) -> None:
+        code, shown = answered_by(b"\x04")
+        assert code == 0
+        assert "no decision: the call is not run" in shown
+        assert "did not approve it" in shown
+        assert "loading the model and reading the task" in shown
+        assert "17 * 23 is 391." in shown
+
+    def test_what_is_written_decides(self, place: Path) -> None:
+        code, shown = answered_by(b"a\r391, by hand\r")
+        assert code == 0
+        assert "\u2190 391, by hand" in shown
+
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_ctrl_c_at_the_question_ends_the_run(self, place: Path, options: list[str]) -> None:
+        code, shown = answered_by(None, *options)
+        assert code == 130
+        assert "Fatal" not in shown
+        assert "cancelled: interrupted" in shown
+        assert "1 step" in shown
