@@ -86,8 +86,9 @@ class Hook:
     Everywhere but in `at_end` a hook may raise `AnswerNow` or `FinishRun`. Any other exception
     ends the run, and reaches the caller with the steps done in its ``context``.
 
-    ``only_watches`` is for a hook whose `after_turn` always returns the turn as it came: only
-    beside such hooks calls are started early (``eager``), since they cannot be taken back.
+    ``only_watches`` is for a hook whose `after_turn` always returns the turn as it came (another
+    is a SetupError): only beside such hooks calls are started early (``eager``), since they cannot
+    be taken back.
     """
 
     only_watches: ClassVar[bool] = False
@@ -148,7 +149,13 @@ def prompt_through(hooks: Sequence[Hook], moment: Moment, prompt: str) -> str:
 def turn_through(hooks: Sequence[Hook], moment: Moment, turn: Turn) -> Turn:
     """Pass a turn through all hooks, in their order."""
     for hook in hooks:
-        turn = _returned(hook.after_turn(moment, turn), Turn, hook, "after_turn", turn)
+        seen = turn
+        turn = _returned(hook.after_turn(moment, seen), Turn, hook, "after_turn", seen)
+        if hook.only_watches and turn is not seen and turn != seen:
+            raise SetupError(
+                f"{type(hook).__name__}.after_turn returned another turn, but the hook says "
+                "only_watches = True, and calls of the turn may run already; say False"
+            )
     return turn
 
 

@@ -19,6 +19,7 @@ from reactext import (
     Moment,
     Observation,
     ScriptedModel,
+    SetupError,
     Step,
     StreamCut,
     TextDelta,
@@ -266,3 +267,19 @@ def test_what_stands_after_a_correction_is_the_whole_step(
                 assert not [each for each in told if isinstance(each, Action)]
             case _:
                 told.append(event)
+
+
+def test_a_hook_that_only_watches_and_takes_a_call_away_is_told_so() -> None:
+    class Lies(Hook):
+        only_watches = True
+
+        def after_turn(self, moment: Moment, turn: Turn) -> Turn:
+            return turn.model_copy(update={"actions": turn.actions[1:]})
+
+    look, calls = looker()
+    model = ScriptedModel([FIRST + ' || look(q="second")', DONE])
+    with pytest.raises(SetupError, match=r"Lies.after_turn .* says only_watches = True") as caught:
+        Engine(model, [look], eager=True, hooks=[Lies()]).run("Look")
+    context = caught.value.context
+    assert isinstance(context, ExecutionContext)
+    assert set(calls) <= {str(each.kwargs["q"]) for each in context.steps[0].turn.actions}
