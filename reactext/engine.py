@@ -26,7 +26,7 @@ from reactext.given import (
 )
 from reactext.grammar import check_calls
 from reactext.guards import Limits, OnLimit, RepeatGuard, ReturnDirect, SetAside
-from reactext.hooks import AnswerNow, Event, FinishRun, Hook
+from reactext.hooks import AnswerNow, Event, FinishRun, Hook, check_hooks
 from reactext.logs import RunLog
 from reactext.models import Correction, Observation, Turn
 from reactext.prompts import Prompts, Source
@@ -176,6 +176,7 @@ class Engine:
         toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
         protocol = protocol or Protocol()
         check_calls(protocol.calls)
+        check_hooks(hooks)
         own_prompts = Prompts(prompts, protocol=protocol)
         own_prompts.try_out(toolbox, language=language, frame=frame)
         self._setup = Setup(

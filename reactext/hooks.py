@@ -29,6 +29,7 @@ from reactext.models import (
     Value,
     fault_in,
 )
+from reactext.running.places import is_async
 from reactext.tools import Toolbox
 
 Event = TextDelta | Action | Observation | Correction | Step | Finished
@@ -125,6 +126,18 @@ class Hook:
 
     def at_end(self, moment: Moment) -> None:
         """See the context of a run that has ended, however it ended; all hooks do."""
+
+
+def check_hooks(hooks: Sequence[Hook]) -> None:
+    """Raise SetupError for a method that nobody would wait for."""
+    methods = [name for name in vars(Hook) if callable(getattr(Hook, name)) and name[0] != "_"]
+    for hook in hooks:
+        for name in methods:
+            if is_async(getattr(hook, name)):
+                raise SetupError(
+                    f"{type(hook).__name__}.{name} is async; a hook is called in a thread of the "
+                    "run's own and may wait there: write it without async"
+                )
 
 
 class OfHook(Exception):  # noqa: N818 (it carries an error)

@@ -479,6 +479,7 @@ class TestAsync:
         async def main() -> None:
             async with Engine(model).astream("Go") as run:
                 assert run.context.status == "running"
+            assert run.context.status == "cancelled"
             assert [event async for event in run] == []
 
         asyncio.run(main())

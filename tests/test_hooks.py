@@ -139,6 +139,15 @@ def test_what_a_hook_returns_wrongly_is_named(moment: str, does: Any, says: str)
     assert isinstance(caught.value.context, ExecutionContext)
 
 
+@pytest.mark.parametrize("moment", [*MOMENTS, "at_end"])
+def test_a_method_that_nobody_would_wait_for_is_told(moment: str) -> None:
+    async def act(self: Hook, *given: Any) -> None: ...
+
+    hook: Hook = type("Mine", (Hook,), {moment: act})()
+    with pytest.raises(SetupError, match=f"Mine.{moment} is async; .* write it without async"):
+        run(hook)
+
+
 class Odd(BaseException):
     """No Exception, and it cannot be shown."""
 
