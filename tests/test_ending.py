@@ -479,7 +479,7 @@ class TestAsync:
         async def main() -> None:
             async with Engine(model).astream("Go") as run:
                 assert run.context.status == "running"
-            assert run.context.status == "cancelled"
+            assert run.context.stop_reason == "closed"
             assert [event async for event in run] == []
 
         asyncio.run(main())
