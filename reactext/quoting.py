@@ -24,7 +24,14 @@ _SPECIAL = re.compile(
     r"|repo_name|file_sep|pr|empty_output|gh_stars|image_soft_token|jupyter_(?:start|text|code"
     r"|output|script)|issue_(?:start|comment|closed)|commit_(?:before|msg|after)"
     r"|fim_(?:prefix|middle|suffix|pad))>|<SYS>>|</SYS>>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|TOOL_CONTENT|ARGS|THINK)\])",
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|TOOL_CONTENT|ARGS|THINK)\])"
+    # in another case, these are markup or words
+    r"|(?-i:[<](?=(?:(?:BOS|EOS|EOP|MASK|PAD|UNK)_TOKEN|CLS|SEP|[se]op|AI|用户|2mass"
+    r"|extra_id_\d{1,4}|reserved_\d{1,4}|SPECIAL_\d{1,4}|(?:img|audio|video)_soft_token)>)"
+    r"|\[(?=(?:IMG(?:_BREAK|_END)?|(?:BEGIN_)?AUDIO|PREFIX|MIDDLE|SUFFIX|CALL_ID|MODEL_SETTINGS"
+    r"|[gs]?MASK|CLS|SEP|PAD|UNK|@BOS@|UNUSED_TOKEN_\d{1,4}|unused\d{1,4})\])"
+    r"|>(?=>(?:TITLE|ABSTRACT|INTRODUCTION|SUMMARY|COMMENT|ANSWER|QUESTION|DOMAIN|PREFIX|SUFFIX"
+    r"|MIDDLE)<<))",
     re.IGNORECASE,
 )
 _TAG = re.compile(r"[ \t]{0,8}</?(?P<name>[\w \-]{1,40})>")
