@@ -124,10 +124,16 @@ def error_text(error: BaseException, written: str = "") -> str:
 _PATH = re.compile(
     r"""
     (?<=['"]) /[^'"\n]*/ (?=[^/'"\n]+['"])          # '/srv/my data/' of a quoted path
-    | (?<![\w/.:]) / (?:[^\s/'"<>|]+/)+             # /srv/data/ of a bare one
-    | (?<!\w) [A-Za-z]: [\\/]+ (?:[^\\/\s'"]+[\\/]+)*  # C:\Users\ada\ of Windows
+    | \b (?: [a-z][\w+.-]{0,20}:/{3,} | (?:file|smb|cifs|nfs|afp):/+ )
+      (?:[^\s/'"<>|]+/)*                            # file:///srv/data/, smb://host/share/
+    | (?<![\w/.]) (?: / | ~/ | ~[a-z_][\w-]*/ | (?:\.{1,2}/)+ )
+      (?:[^\s/'"<>|]+/)+                            # /srv/data/, ~/data/, ./data/ of a bare one
+    | (?<![\w/.]) ~ (?:[a-z_][\w-]*)? /             # ~/
+    | (?<!\w) [a-z]: [\\/]+ (?:[^\\/\s'"]+[\\/]+)*    # C:\Users\ada\ of Windows
+    | (?<![\w\\]) (?: \\{2} (?:[^\\/\s'"<>|]+ \\(?!\\))+
+      | \\{4} (?:[^\\/\s'"<>|]+ \\{2}(?!\\))+ )       # \\host\share\, and with each one escaped
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 

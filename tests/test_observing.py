@@ -209,6 +209,39 @@ ERRORS: list[tuple[BaseException, str, str]] = [
         "ValueError: https://example.org/a/b/c gave 404 in 1/2 s, see a/b",
     ),
     (
+        ValueError("http://h:80/a/b.py?c=/d e.g. 3/4 and/or 12/03/2025 ~1/2 km/h s3://b/c/d"),
+        "",
+        "ValueError: http://h:80/a/b.py?c=/d e.g. 3/4 and/or 12/03/2025 ~1/2 km/h s3://b/c/d",
+    ),
+    (
+        ValueError(r"bad escape '\\d+\\w' at \alpha\beta, \\n or '\\nfoo\\nbar'"),
+        "",
+        r"ValueError: bad escape '\\d+\\w' at \alpha\beta, \\n or '\\nfoo\\nbar'",
+    ),
+    *(
+        (OSError(f"cannot open {place} now"), "", "OSError: cannot open …/x.db now")
+        for place in (
+            "file:///home/ada/x.db",
+            "file://srv/share/x.db",
+            "FILE:/x.db",
+            "smb://srv/share/a/x.db",
+            "sqlite:////srv/app/x.db",
+            "/srv/app/x.db",
+            "./rel/x.db",
+            "../../x/y/x.db",
+            "~/secret/x.db",
+            "~/x.db",
+            "~ada/secret/x.db",
+            "D:/work/x.db",
+            "D:\\work\\x.db",
+            r"\\srv\share\x.db",
+            r"\\\\srv\\share\\ab\\x.db",
+            r"\\?\C:\work\x.db",
+        )
+    ),
+    (OSError("host:/srv/app/x.db is away"), "", "OSError: host:…/x.db is away"),
+    (OSError("cannot open ./rel/x.db"), 'f(p="./rel/x.db")', "OSError: cannot open ./rel/x.db"),
+    (
         RuntimeError(
             "worker failed: Traceback (most recent call last):\n"
             '  File "/srv/app/work.py", line 1, in <module>\n    1 / 0\n'
