@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
@@ -129,9 +129,9 @@ def completed(
     """
     came: list[str] = []
     with _faults_of(model, came):
-        pieces = model.complete(prompt, stop=stop, options=options)
+        pieces = _as_pieces(model.complete(prompt, stop=stop, options=options), model)
         try:
-            for piece in within(pieces, options.max_tokens):
+            for piece in within(pieces, options.max_tokens, _named(model)):
                 if not isinstance(piece, Piece) or piece.channel == "text":
                     came.append(piece)
                 yield piece
@@ -139,6 +139,15 @@ def completed(
             close = getattr(pieces, "close", None)
             if close is not None:
                 close()
+
+
+def _as_pieces(given: Any, model: CompletionModel) -> Iterable[Any]:
+    """Return what a model gave if it can be texts one after the other, else raise SetupError."""
+    if isinstance(given, Iterable) and not isinstance(given, bytes | bytearray | Mapping):
+        return given
+    raise SetupError(
+        f"{_named(model)} gave {shown(given)}; it must give texts, as a generator or a list"
+    )
 
 
 @contextmanager
@@ -171,16 +180,17 @@ _LONGEST_TOKEN = 64
 _SLACK = 1024
 
 
-def within(pieces: Iterable[Any], max_tokens: int) -> Iterator[str]:
+def within(pieces: Iterable[Any], max_tokens: int, source: str = "the model") -> Iterator[str]:
     """Pass pieces on until they are surely more than so many tokens; then the last tells so.
 
-    A server may ignore the limit that it was sent, and a function knows none.
+    A server may ignore the limit that it was sent, and a function knows none. What comes from
+    the ``source`` and is no text raises `SetupError`.
     """
     left = max_tokens * _LONGEST_TOKEN + _SLACK
     usage = None
     for piece in pieces:
         if not isinstance(piece, str):
-            raise SetupError(f"a model must give pieces of text, and gave {piece!r}")
+            raise SetupError(f"{source} gave {shown(piece)} as a piece of text; it must give str")
         # a piece without text is a token at most: there may be no end of them
         left -= len(piece) or _LONGEST_TOKEN
         if isinstance(piece, Piece):
@@ -209,12 +219,8 @@ class CallableModel:
     def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Iterator[str]:
         """Yield what the function returns, up to a stop text."""
         reply = self.function(prompt)
-        if not isinstance(reply, str) and not isinstance(reply, Iterable):
-            raise SetupError(
-                f"a model function must return a text or an iterator of texts, not {reply!r}"
-            )
-        pieces = [reply] if isinstance(reply, str) else reply
-        yield from until_stop(within(pieces, options.max_tokens), stop)
+        pieces = [reply] if isinstance(reply, str) else _as_pieces(reply, self)
+        yield from until_stop(within(pieces, options.max_tokens, _named(self)), stop)
 
 
 Reply = str | BaseException | Iterable[str | BaseException]

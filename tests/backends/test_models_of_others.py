@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import requests
 
 from reactext import Engine, ModelCard, tool
 from reactext.completion import Completion, ScriptedModel
-from reactext.errors import CompletionError, ReactextError, ServerUnreachable, SetupError
+from reactext.errors import CompletionError, ServerUnreachable, SetupError
 from reactext.recording import RecordingModel, ReplayModel
 
 ANSWER = " I know.\nFinal Answer: 4"
@@ -101,10 +102,36 @@ def test_our_own_errors_and_exits_are_left_alone() -> None:
 
 @pytest.mark.parametrize("piece", [None, 3, b" I know.", ["a"]])
 def test_a_piece_that_is_no_text(piece: Any) -> None:
-    with pytest.raises(ReactextError, match="must give pieces of text, and gave"):
+    came = re.escape(f" gave {piece!r} as a piece of text; it must give str")
+    with pytest.raises(SetupError, match=f"the model Raising{came}"):
         Engine(model=Raising(ValueError(), piece), tools=[add]).run("2 + 2?")
-    with pytest.raises(ReactextError):
+    with pytest.raises(SetupError, match=f"the model function .*<lambda>{came}"):
         Engine(model=lambda _: iter([piece]), tools=[add]).run("2 + 2?")
+
+
+class Giving:
+    """A model whose ``complete`` returns whatever it was made with."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def complete(self, prompt: str, *, stop: Sequence[str], options: Completion) -> Any:
+        return self.given
+
+
+@pytest.mark.parametrize("given", [None, 3, b" I know.", bytearray(b"x"), {"text": "x"}])
+def test_what_is_no_text_and_no_texts(given: Any) -> None:
+    came = re.escape(f" gave {given!r}; it must give texts, as a generator or a list")
+    with pytest.raises(SetupError, match=f"the model Giving{came}"):
+        Engine(model=Giving(given), tools=[add]).run("2 + 2?")
+    with pytest.raises(SetupError, match=f"the model function .*<lambda>{came}"):
+        Engine(model=lambda _: given, tools=[add]).run("2 + 2?")
+
+
+@pytest.mark.parametrize("given", [ANSWER, [ANSWER], (ANSWER[:3], ANSWER[3:])])
+def test_texts_need_no_generator(given: Any) -> None:
+    for model in (Giving(given), lambda _: given):
+        assert Engine(model=model, tools=[add]).run("2 + 2?").answer == "4"
 
 
 def test_a_text_before_the_error_is_kept_with_it() -> None:
