@@ -128,7 +128,9 @@ class Engine:
     - ``tools``: a `Toolbox`, or a list of tools and plain functions
     - ``max_steps``, ``max_seconds``, ``max_tokens``, ``max_tool_calls``: the limits of a run,
       looked at before each step; then the model is asked for its answer (``on_limit="answer"``),
-      or `LimitReached` is raised ("error")
+      or `LimitReached` is raised ("error"). A text that is being written is let finish, within
+      ``step_tokens``; `run` has a ``deadline``. ``max_tokens`` counts what the server tells, and
+      limits nothing where it tells no counts
     - ``language``: that of the prompt; "auto" is Chinese for a Chinese task, else English
     - ``prompts``: a directory of templates, a mapping of names to texts, or the prompt's text
     - ``frame``: the chat format around the prompt; None is what the model says of itself
