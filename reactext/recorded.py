@@ -10,7 +10,7 @@ from pydantic import Field
 
 from reactext import errors
 from reactext.completion import Completion, Finish, ModelCard, Piece
-from reactext.errors import CompletionError
+from reactext.errors import CompletionError, ReactextError, SetupError
 from reactext.models import Usage, Value
 
 FORMAT = 1
@@ -37,7 +37,7 @@ class RecordedPiece(Value):
 
 
 class Fault(Value):
-    """A `CompletionError`: its class, its message, and those of its attributes that are set."""
+    """An error of ours: its class, its message, and those of its attributes that are set."""
 
     kind: str
     message: str
@@ -97,22 +97,25 @@ def piece_again(recorded: str | RecordedPiece) -> str:
     )
 
 
-def fault_of(error: CompletionError) -> Fault:
+def fault_of(error: CompletionError | SetupError) -> Fault:
     """Return a fault as it is recorded; a class that is not ours by the nearest that is."""
     ours = next(kind for kind in type(error).__mro__ if kind in _kinds().values())
     told = {name: getattr(error, name, None) for name in _ATTRIBUTES}
     return Fault(
         kind=ours.__name__,
         message=str(error),
-        text=error.text,
-        remedy=error.remedy,
+        text=getattr(error, "text", ""),
+        remedy=getattr(error, "remedy", ""),
         attributes={name: value for name, value in told.items() if value is not None},
     )
 
 
-def error_again(fault: Fault) -> CompletionError:
+def error_again(fault: Fault) -> ReactextError:
     """Return the error that was recorded, ready to be raised."""
-    error = _kinds().get(fault.kind, CompletionError)(fault.message, text=fault.text)
+    kind = _kinds().get(fault.kind, CompletionError)
+    if not issubclass(kind, CompletionError):
+        return kind(fault.message)
+    error = kind(fault.message, text=fault.text)
     error.remedy = fault.remedy
     for name in _ATTRIBUTES:
         value = fault.attributes.get(name)
@@ -121,9 +124,9 @@ def error_again(fault: Fault) -> CompletionError:
     return error
 
 
-def _kinds() -> Mapping[str, type[CompletionError]]:
+def _kinds() -> Mapping[str, type[CompletionError | SetupError]]:
     return {
         name: kind
         for name, kind in vars(errors).items()
-        if isinstance(kind, type) and issubclass(kind, CompletionError)
+        if isinstance(kind, type) and issubclass(kind, CompletionError | SetupError)
     }

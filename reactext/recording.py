@@ -83,7 +83,7 @@ class RecordingModel:
                 pieces.append(recorded_piece(piece))
                 yield piece
             closed = False
-        except CompletionError as error:
+        except (CompletionError, SetupError) as error:
             fault, closed = fault_of(error), False
             raise
         finally:
@@ -131,7 +131,8 @@ class ReplayModel:
 
     The same prompt gets the same pieces; one that was recorded several times gets them in the
     order of the recording. Any other prompt, other stop texts, or a prompt asked more often than
-    it was recorded, raises `ReplayMismatch`. Make a new one for each replay. Shared by threads.
+    it was recorded, raises `ReplayMismatch`. A line that was cut is passed over, and the error
+    says so where it is missed. Make a new one for each replay. Shared by threads.
     """
 
     count_tokens: Callable[[str], int]
@@ -143,6 +144,7 @@ class ReplayModel:
         self._counts: dict[str, int] = {}
         self._recorded: dict[str, deque[Recorded]] = {}
         self._asked = 0
+        self._unread = 0
         self._lock = ForkLock()
         self._load()
         self._all = sum(map(len, self._recorded.values()))
@@ -195,8 +197,17 @@ class ReplayModel:
                 near = nearest(prompt, [text for text, rest in self._recorded.items() if rest])
                 problem = f"it differs from what was recorded:\n{difference(near, prompt)}"
             raise ReplayMismatch(
-                f"prompt {self._asked} of the replay of {self._path!r}: {problem}\n{self._remedy}"
+                f"prompt {self._asked} of the replay of {self._path!r}: {problem}\n"
+                f"{self._losses()}{self._remedy}"
             )
+
+    def _losses(self) -> str:
+        if not self._unread:
+            return ""
+        return (
+            f"{self._unread} of its lines {'is' if self._unread == 1 else 'are'} cut or no JSON, "
+            "and this prompt may be there: the process that wrote it may have been killed\n"
+        )
 
     def _count_tokens(self, text: str) -> int:
         # a text that was not counted is no prompt that was recorded: `complete` will say so
@@ -213,6 +224,9 @@ class ReplayModel:
             ) from error
 
     def _load_line(self, number: int, line: dict[str, Any] | None) -> None:
+        if line is None and number > 1:  # a writer that was killed has cut one
+            self._unread += 1
+            return
         try:
             if line is None:
                 raise ValueError("it is no JSON object")

@@ -29,6 +29,7 @@ from reactext.engine import Engine
 from reactext.errors import (
     CompletionError,
     ContextOverflow,
+    ReactextError,
     ReplayMismatch,
     ServerBusy,
     ServerFault,
@@ -272,7 +273,7 @@ def test_no_secret_of_a_model_is_written_and_the_options_are(tmp_path: Path) -> 
     ("content", "problem"),
     [
         ("not json\n", "line 1 of the recording"),
-        ('{"recording": 1}\n{"prompt": "P", "pieces": ["a"\n', "line 2 of the recording"),
+        ('{"recording": 1, "ca', "line 1 of the recording"),
         ('{"prompt": 3}\n', "line 1 of the recording"),
         ('{"prompt": "P", "pieces": [{"text": 1}]}\n', "line 1 of the recording"),
         ('{"recording": 99}\n', "of a newer version"),
@@ -285,6 +286,49 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, content: str, pr
     path.write_text(content, encoding="utf-8")
     with pytest.raises(SetupError, match=problem):
         ReplayModel(path)
+
+
+def test_a_recording_that_was_cut_replays_as_far_as_it_is_whole(tmp_path: Path) -> None:
+    path, cut = tmp_path / "r.jsonl", tmp_path / "cut.jsonl"
+    recorded(path, ["first", "sécond"], ["P", "Q"])
+    whole = path.read_bytes()
+    opening, first, _ = whole.splitlines(keepends=True)
+    begun = len(opening + first)
+    for length in range(len(opening), len(whole) - 1):
+        cut.write_bytes(whole[:length])
+        replay = ReplayModel(cut)
+        is_between_lines = length in (len(opening), begun, begun - 1)
+        told = "are used up" if is_between_lines else "1 of its lines is cut or no JSON"
+        if length >= begun - 1:
+            assert asked(replay, "P") == ["first"]
+        with pytest.raises(ReplayMismatch, match=told):
+            asked(replay, "Q")
+
+
+def test_what_is_recorded_after_a_cut_is_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    recorded(path, ["first", "second"], ["P", "Q"])
+    path.write_bytes(path.read_bytes()[:-9])
+    asked(RecordingModel(ScriptedModel(["third"]), path, append=True), "R")
+    replay = ReplayModel(path)
+    assert (asked(replay, "R"), asked(replay, "P")) == (["third"], ["first"])
+    with pytest.raises(ReplayMismatch, match="the process that wrote it may have been killed"):
+        asked(replay, "Q")
+
+
+@pytest.mark.parametrize(
+    "error", [SetupError("no such option"), StreamCut("gone"), ValueError("mine"), OSError("x")]
+)
+def test_an_error_of_any_model_is_replayed_as_it_was_raised(
+    tmp_path: Path, error: Exception
+) -> None:
+    path = tmp_path / "r.jsonl"
+    model = RecordingModel(ScriptedModel([[" I th", error]]), path)
+    with pytest.raises(ReactextError) as first:
+        asked(model, "P")
+    with pytest.raises(ReactextError) as again:
+        asked(ReplayModel(path), "P")
+    assert (type(again.value), str(again.value)) == (type(first.value), str(first.value))
 
 
 def test_a_missing_recording_says_how_it_is_made(tmp_path: Path) -> None:
