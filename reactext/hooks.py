@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from reactext.arguments import copied
 from reactext.cancellation import Cancellation
@@ -27,7 +27,7 @@ from reactext.models import (
     TextDelta,
     Turn,
     Value,
-    fault_in,
+    made_anew,
 )
 from reactext.running.places import is_async
 from reactext.tools import Toolbox
@@ -238,15 +238,14 @@ def _returned(
     value: object, wanted: type[Given], hook: Hook, method: str, given: object = None
 ) -> Given:
     """Return what a hook returned, if it is right; what it was ``given`` itself is."""
-    if value is given and isinstance(value, wanted):
-        return value
     wrong = _kind(value)
     if isinstance(value, wanted):
-        fault = fault_in(value) if isinstance(value, Value) else ""
-        if not fault:
+        if value is given or not isinstance(value, Value):
             return value
-        name = type(value).__name__
-        wrong = f"{'an' if name[0] in 'AEIOU' else 'a'} {name} whose {fault}"
+        try:
+            return cast("Given", made_anew(value))
+        except SetupError as error:
+            wrong = f"a wrong {error}"
     raise SetupError(f"{type(hook).__name__}.{method} returned {wrong}; {_TO_RETURN[method]}")
 
 

@@ -5,7 +5,7 @@ All are frozen, and JSON and back is lossless. Work on them is done by functions
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -31,6 +31,9 @@ class Value(BaseModel):
         __init__.__pydantic_base_init__ = True
 
 
+Made = TypeVar("Made", bound=Value)
+
+
 def _first_fault(made: type[Value], error: ValidationError) -> SetupError:
     first = error.errors()[0]
     inner = first.get("ctx", {}).get("error")
@@ -50,16 +53,18 @@ def _first_fault(made: type[Value], error: ValidationError) -> SetupError:
     return SetupError(f"{made.__name__}: {'.'.join(path)}={value}: {first['msg'].lower()}")
 
 
-def fault_in(value: Value) -> str:
-    """Say what is wrong in a value; "" if nothing is. `model_copy` lets anything pass."""
-    for name, field in type(value).model_fields.items():
-        part = getattr(value, name)
-        if told := fault(name, part, field.annotation):
-            return told
-        for number, each in enumerate(part if isinstance(part, tuple) else ()):
-            if isinstance(each, Value) and (told := fault_in(each)):
-                return f"{name}[{number}].{told}"
-    return ""
+def made_anew(value: Made) -> Made:
+    """Return the value as its constructor makes it, or raise its SetupError.
+
+    `model_copy` lets anything pass: a list for a tuple, a status that there is not.
+    """
+    parts = {name: getattr(value, name) for name in type(value).model_fields}
+    for name, part in parts.items():
+        if isinstance(part, list | tuple):
+            parts[name] = tuple(
+                made_anew(each) if isinstance(each, Value) else each for each in part
+            )
+    return type(value)(**parts)
 
 
 class Action(Value):

@@ -104,24 +104,24 @@ WRONG = [
     (
         "around_action",
         WEIRD,
-        "Mine.around_action returned an Observation whose status='weird' must",
+        "Mine.around_action returned a wrong Observation: status='weird' must",
     ),
     (
         "around_action",
         WEIRD.model_copy(update={"status": "ok", "text": 5}),
-        "Mine.around_action returned an Observation whose text=5 must be a text; return an Obs",
+        "Mine.around_action returned a wrong Observation: text=5 must be a text; return an Obs",
     ),
     (
         "after_turn",
         Turn().model_copy(update={"thought": None}),
-        "Mine.after_turn returned a Turn whose thought=None must be a text; return the turn",
+        "Mine.after_turn returned a wrong Turn: thought=None must be a text; return the turn",
     ),
     (
         "after_turn",
         Turn().model_copy(
             update={"actions": (Action(id="a", tool="t").model_copy(update={"tool": 5}),)}
         ),
-        "Mine.after_turn returned a Turn whose actions[0].tool=5 must be a text; return the turn",
+        "Mine.after_turn returned a wrong Action: tool=5 must be a text; return the turn",
     ),
     (
         "around_action",
@@ -146,6 +146,15 @@ def test_a_method_that_nobody_would_wait_for_is_told(moment: str) -> None:
     hook: Hook = type("Mine", (Hook,), {moment: act})()
     with pytest.raises(SetupError, match=f"Mine.{moment} is async; .* write it without async"):
         run(hook)
+
+
+def test_a_list_of_actions_is_as_good_as_a_tuple() -> None:
+    def turned(_: Moment, turn: Turn) -> Turn:
+        return turn.model_copy(update={"actions": list(turn.actions)})
+
+    context = run(hook_that("after_turn", turned))
+    assert context.status == "finished"
+    assert isinstance(context.steps[0].turn.actions, tuple)
 
 
 class Odd(BaseException):
