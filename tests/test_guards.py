@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,9 +15,11 @@ from reactext import (
     ExecutionContext,
     Hook,
     Moment,
+    Piece,
     ScriptedModel,
     Tool,
     Turn,
+    Usage,
     tool,
 )
 
@@ -158,3 +162,28 @@ def test_a_tool_that_works_in_between_is_not_set_aside() -> None:
     calls = [f"at_times(number={number})" for number in range(7)]
     observed = [each for [each] in statuses(run([at_times], *calls))]
     assert observed == ["error", "error", "ok", "error", "error", "error", "skipped"]
+
+
+@pytest.mark.parametrize(
+    ("usage", "status"),
+    [(None, "finished"), (Usage(), "finished"), (Usage(prompt_tokens=9), "forced")],
+)
+def test_tokens_are_limited_where_the_server_counts_them(usage: Usage | None, status: str) -> None:
+    piece = Piece(" Go.\nAction: show(value=1)", usage=usage)
+    context = Engine(ScriptedModel([[piece], DONE]), [show], max_tokens=1).run("Go")
+    assert context.status == status
+
+
+@pytest.mark.parametrize("text", [" word", "Final Answer: word\nword"])
+@pytest.mark.parametrize("max_seconds", [None, 1e-9])  # the second asks for the answer at once
+def test_a_text_that_never_ends_is_ended_by_the_tokens_of_a_step(
+    text: str, max_seconds: float | None
+) -> None:
+    def for_ever(prompt: str) -> Iterator[str]:
+        return itertools.chain([" I know.\n"], itertools.repeat(text))
+
+    engine = Engine(for_ever, step_tokens=16, max_seconds=max_seconds, max_corrections=0)
+    context = engine.run("Go")
+    is_answer = text != " word" and max_seconds is None
+    assert context.status == ("finished" if is_answer else "forced")
+    assert len(context.answer or "") < 5000
