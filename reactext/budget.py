@@ -169,12 +169,16 @@ def failed_within(state: RunState, text: str) -> str:
 def shrink(state: RunState, error: ContextOverflow, tail: str) -> bool:
     """Take in why a server refused a prompt; False when no shorter one can be sent.
 
-    A server that tells no figures has refused what was thought to fit: it was longer than that.
+    A server that tells no figures has refused what was thought to fit: then the window is taken
+    for a part of that, and for less the next time.
     """
     refused, window = _prompt(state, tail), error.window or state.card.window
-    tokens = error.prompt_tokens or max(state.meter.estimate_prompt(refused) * 5 // 4, window or 0)
-    state.meter.learn(refused, tokens)
-    state.card = state.card.model_copy(update={"window": min(window or tokens, tokens)})
+    if error.prompt_tokens is not None:
+        state.meter.learn(refused, error.prompt_tokens)
+    thought = state.meter.estimate_prompt(refused)
+    if error.prompt_tokens is None or window is None:
+        window = min(window or thought, thought) * 4 // 5
+    state.card = state.card.model_copy(update={"window": window})
     try:
         return prompt_within(state, tail) != refused
     except ContextOverflow:

@@ -56,14 +56,20 @@ class Reading:
 def take_turn(state: RunState) -> Generator[Event, None, Turn]:
     """Let the model take its turn, and correct it while nothing can be read.
 
-    Raises `AnswerNow` after ``max_corrections`` corrections in a row.
+    Raises `AnswerNow` after ``max_corrections`` corrections in a row, and where a window is too
+    small for another step.
     """
     options = state.setup.options
     cue = state.setup.protocol.label("thought")
     attempt = Attempt(cue=cue, temperature=options.temperature)
     unreadable: list[str] = []
     while True:
-        reading = yield from _completed(state, attempt)
+        try:
+            reading = yield from _completed(state, attempt)
+        except ContextOverflow as error:
+            if type(error) is ContextOverflow and (state.context.steps or attempt.detour):
+                raise AnswerNow("window") from error
+            raise
         if reading.turn is not None:
             turn = turn_through(state.setup.hooks, state.moment(), reading.turn)
             state.underway.turn = turn if turn is reading.turn else _in_whole_characters(turn)

@@ -227,6 +227,26 @@ def test_a_correction_of_a_long_text_fits() -> None:
     assert "lorem" in small.prompts[1] and len(context.steps[0].corrections[0].text) == 4800
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unknown_window_is_found_by_being_refused(kind: str) -> None:
+    class Unknown(Small):
+        def card(self) -> ModelCard:
+            return ModelCard(name="small")
+
+    replies = [*(group(kind, 2, 4000, copy) for copy in range(4)), DONE]
+    small = Unknown(replies, 4096, tells=False)
+    context = Engine(small, [get], prompts={"react": "Answer."}).run("Get them.")
+    assert context.status == "finished" and len(context.steps) == 5
+
+
+def test_where_no_other_step_fits_the_answer_is_asked_for() -> None:
+    small = SmallCounting([group("words", 1, 200), " lorem ipsum" * 400, " done"], 600)
+    task = "Get it, " + "please " * 300
+    context = Engine(small, [get], prompts={"react": "Answer."}).run(task)
+    assert (context.status, context.stop_reason) == ("forced", "window")
+    assert context.answer == "done" and len(context.steps) == 2
+
+
 def test_results_are_bounded_where_no_window_is_known() -> None:
     model = ScriptedModel([group("one line", 1), DONE])
     context = Engine(model, [get], max_observation_chars=300).run("Get it.")

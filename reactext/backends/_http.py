@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -29,6 +30,9 @@ from reactext.forking import renewed_in_child
 _LONGEST_REFUSAL = 1024 * 1024
 _REFUSAL = 5.0
 """Seconds to wait for the words of a refusal, whose status is known already."""
+
+_SECRET = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+"""In the name of a header: its value is shown to nobody."""
 
 _LONGEST_WAIT = 24 * 3600.0
 
@@ -185,10 +189,18 @@ def _refusal(response: requests.Response, reply: Reply) -> CompletionError:
             content += chunk
             if len(content) > _LONGEST_REFUSAL or time.monotonic() > until:
                 break
+    for secret in _secrets(response.request.headers):  # some servers repeat a wrong key
+        content = content.replace(secret, "…".encode())
     place = response.headers.get("Location") if response.is_redirect else None
     error = fault(response.status_code, content, url=reply.url, place=place)
     error.retry_after = _seconds(response.headers.get("Retry-After"))
     return error
+
+
+def _secrets(headers: Mapping[str, str]) -> list[bytes]:
+    """The keys that a request was sent with, whatever header they are in."""
+    values = [value for name, value in headers.items() if _SECRET.search(name)]
+    return [value.split()[-1].encode("utf-8", "replace") for value in values if value.split()]
 
 
 def _seconds(text: str | None) -> float | None:

@@ -19,7 +19,7 @@ from reactext.backends._retry import Retry
 from reactext.backends._slots import Slots
 from reactext.backends._usage import count, of_timings
 from reactext.completion import Completion, Finish, ModelCard, Piece
-from reactext.errors import ServerFault
+from reactext.errors import CompletionError, ModelMissing, ServerFault
 from reactext.given import Text, Within, checked
 from reactext.models import Usage
 
@@ -92,7 +92,8 @@ class LlamaCppModel:
         return ModelCard(
             name=path.replace("\\", "/").rsplit("/", 1)[-1],
             frame=self._frame or frame_of_template(template),
-            window=count(settings.get("n_ctx")) if isinstance(settings, dict) else None,
+            # a router that has loaded nothing yet says 0
+            window=(count(settings.get("n_ctx")) if isinstance(settings, dict) else 0) or None,
             grammar="gbnf",
             thinks=thinks(template),
         )
@@ -149,7 +150,7 @@ class LlamaCppModel:
         try:
             question = {"content": _AMID, "with_pieces": True}
             answer = self._origin.ask("POST", "/tokenize", question)
-        except ServerFault:
+        except CompletionError:  # it is for the cache only; whether the server lives, will be seen
             return False
         tokens = answer.get("tokens")
         if not isinstance(tokens, list) or not all(isinstance(each, dict) for each in tokens):
@@ -159,6 +160,8 @@ class LlamaCppModel:
     def _ask_properties(self) -> dict[str, Any]:
         try:
             return self._origin.ask("GET", "/props")
+        except ModelMissing:  # some proxies say a path that is not there in these words
+            return {}
         except ServerFault as error:
             # an old server, or one that was told to keep this to itself
             if error.status not in (200, 404, 405, 501):

@@ -217,8 +217,10 @@ def pieces(reply: Reply) -> Iterator[Piece]:
 
 def _choice(event: Event) -> dict[str, Any]:
     choices = event.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, dict) else {}
+    for choice in choices if isinstance(choices, list) else []:
+        if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
+            return choice
+    return {}
 
 
 def _finish(choice: dict[str, Any], url: str) -> Finish:

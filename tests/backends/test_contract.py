@@ -463,7 +463,7 @@ def test_many_threads_share_one_model(api: Api) -> None:
 @each_api
 def test_no_key_is_in_any_error(api: Api) -> None:
     sent = {"X-Key": "sesame"}
-    with serving(answering(api, [as_json({"error": "no"}, 401)])) as server:
+    with serving(answering(api, [as_json({"error": "no, sesame"}, 401)])) as server:
         model = api.model(server.url, headers=sent)
         with pytest.raises(ServerFault) as raised:
             heard(model)

@@ -165,3 +165,28 @@ def test_tokens_are_counted_by_the_server() -> None:
         pytest.raises(ServerFault, match="did not answer with tokens"),
     ):
         model_at(server.url).count_tokens("a b")
+
+
+@pytest.mark.parametrize(
+    ("answer", "window"),
+    [
+        (as_json(PROPERTIES), 4096),
+        (as_json({"default_generation_settings": {"n_ctx": 0}}), None),
+        (as_json({"error": {"code": 404, "message": "no such path"}}, 404), None),
+        (as_json({"error": "no such path"}, 404), None),
+    ],
+)
+def test_the_window_where_the_server_tells_one(answer: Any, window: int | None) -> None:
+    with serving(LlamaServer(props=answer)) as server:
+        assert model_at(server.url).card().window == window
+
+
+@pytest.mark.parametrize("status", [404, 500, 503])
+def test_without_a_tokenizer_the_text_is_sent_as_text(status: int) -> None:
+    reply = chunked([llama_event(" a"), llama_end()], LLAMACPP.content_type)
+    refusal = as_json({"error": {"code": status, "message": "no"}}, status)
+    with serving(LlamaServer(completion=reply, tokenize=refusal)) as server:
+        model = model_at(server.url)
+        heard(model, "p")
+        heard(model, "p a, and on")
+        assert server.asked[-1].body["prompt"] == "p a, and on"

@@ -246,11 +246,24 @@ def test_where_the_address_points(given: str, path: str) -> None:
         assert server.paths()[-1] == path
 
 
+def test_only_the_first_of_several_texts_is_read() -> None:
+    other = (
+        openai_event("other")
+        .replace(b'"index":0', b'"index":1')
+        .replace(b'"index": 0', b'"index": 1')
+    )
+    body = [other, openai_event(" a"), other, openai_end()]
+    with serving(lambda _: chunked(body, OPENAI.content_type)) as server:
+        assert text(heard(model_at(server.url, "m"))) == " a"
+
+
 def test_the_key_of_the_environment_is_sent_and_never_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sesame\n")
-    with serving(lambda _: [as_json({"error": {"message": "Invalid API Key"}}, 401)]) as server:
+    with serving(
+        lambda _: [as_json({"error": {"message": "Invalid API Key: sesame"}}, 401)]
+    ) as server:
         model = model_at(server.url, "m")
         with pytest.raises(ServerFault) as raised:
             heard(model)
