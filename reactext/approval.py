@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import inspect
 import json
 import select
 import sys
@@ -79,6 +80,11 @@ class Approval(Hook):
             approve = {"*": approve}
         for pattern, each in approve.items():
             _check_pattern(pattern, toolbox)
+            if not isinstance(each, bool) and not _takes_two(each):
+                raise SetupError(
+                    f"the approve function {shown(each)} must take two arguments: the action and "
+                    "the moment"
+                )
             if not isinstance(each, bool) and is_async(each):
                 raise SetupError(
                     f"the approve function {shown(each)} is async; it is called in a thread of "
@@ -152,6 +158,16 @@ def _asker(given: bool | Ask) -> Ask:
     if given is False:
         return lambda _action, _moment: Approved()
     return given
+
+
+def _takes_two(ask: Ask) -> bool:
+    try:
+        inspect.signature(ask).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # some functions written in C have no signature
+        return True
+    return True
 
 
 def _decision(given: Decision | bool) -> Decision:

@@ -15,6 +15,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 from reactext.cancellation import Cancellation
 from reactext.completion import (
+    CallableModel,
+    Callback,
     Completion,
     CompletionModel,
     GrammarDialect,
@@ -47,9 +49,9 @@ class HasServer(Protocol):
         ...
 
 
-def examine(model: CompletionModel) -> Iterator[Verdict]:
+def examine(model: CompletionModel | Callback) -> Iterator[Verdict]:
     """Yield what is found, one thing after another; a failure of the first ones is the last."""
-    patient = _Patient(model)
+    patient = _Patient(model if hasattr(model, "complete") else CallableModel(model))
     for name, look in _LOOKS.items():
         try:
             verdict = look(patient)

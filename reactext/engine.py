@@ -24,7 +24,6 @@ from reactext.given import (
     Text,
     checked,
 )
-from reactext.grammar import check_calls
 from reactext.guards import Limits, OnLimit, RepeatGuard, ReturnDirect, SetAside
 from reactext.hooks import AnswerNow, Event, FinishRun, Hook, check_hooks
 from reactext.logs import RunLog
@@ -33,6 +32,7 @@ from reactext.prompts import Prompts, Source
 from reactext.protocol import Protocol
 from reactext.quoting import plain
 from reactext.read_more import ReadMore
+from reactext.reader import check_protocol
 from reactext.reading.settling import CUT
 from reactext.run import Run
 from reactext.runner import ActionRunner
@@ -177,7 +177,7 @@ class Engine:
     ) -> None:
         toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
         protocol = protocol or Protocol()
-        check_calls(protocol.calls)
+        check_protocol(protocol)
         check_hooks(hooks)
         own_prompts = Prompts(prompts, protocol=protocol)
         own_prompts.try_out(toolbox, language=language, frame=frame)

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
+from reactext.canonical import call_text
+from reactext.errors import SetupError, TurnError
 from reactext.given import Natural, checked
 from reactext.grammar import check_calls
 from reactext.models import Action, TextDelta, Turn
-from reactext.protocol import Protocol
+from reactext.protocol import CallSyntax, Protocol
 from reactext.reading.binding import Draft
 from reactext.reading.course import Course
 from reactext.reading.envelope import Envelope
@@ -39,6 +41,32 @@ def parse(
     reader = TurnReader(tools, cue=cue, protocol=protocol)
     reader.feed(text)
     return reader.close()
+
+
+def check_protocol(protocol: Protocol) -> None:
+    """Make sure that what the prompt asks for is read as it is meant. Raises SetupError."""
+    syntax = protocol.calls
+    check_calls(syntax)
+    if syntax == CallSyntax():
+        return
+
+    def alpha(left: str, right: str) -> None: ...
+
+    def beta(left: str) -> None: ...
+
+    asked = [("alpha", {"left": "one", "right": "two"}), ("beta", {"left": "three"})]
+    written = [call_text(tool, kwargs=kwargs, syntax=syntax) for tool, kwargs in asked]
+    text = f"{protocol.label('action')} {syntax.separator.join(written)}"
+    try:
+        turn = parse(text, [alpha, beta], protocol=protocol)
+        read = [(each.tool, each.kwargs) for each in turn.actions]
+    except TurnError as error:
+        read = [(error.problem, {})]
+    if read != asked:
+        raise SetupError(
+            f"calls writes {text!r}, which is not read as those two calls but as {read}; "
+            "give calls.grammar the grammar that reads it, or the separator ' || '"
+        )
 
 
 @checked

@@ -137,6 +137,12 @@ def test_a_pattern_that_guards_nothing_is_told(approve: Any, says: str) -> None:
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize("approve", [lambda action: True, lambda: True, {"*": lambda a: True}])
+def test_a_function_of_other_arguments_is_told(approve: Any) -> None:
+    with pytest.raises(SetupError, match="must take two arguments: the action and the moment"):
+        Engine(ScriptedModel([]), [read], approve=approve)
+
+
 @pytest.mark.parametrize("patterns", [False, True])
 def test_a_function_that_cannot_decide_at_once_is_told(patterns: bool) -> None:
     async def decide(action: Action, moment: Moment) -> bool:

@@ -15,6 +15,10 @@ from reactext.completion import ModelCard, ScriptedModel
 
 sound = ScriptedModel([" five six seven"] * 9, card=ModelCard(name="scripted"))
 empty = ScriptedModel([""] * 9)
+
+
+def plain(prompt):
+    return " five six seven"
 """
 
 
@@ -32,6 +36,12 @@ def test_verdicts_and_remedies(place: str) -> None:
     assert lines[1] == "ok       model         scripted, spoken to as plain"
     assert any(line.startswith("warning  grammar") for line in lines)
     assert any(line.strip().startswith("small models gain most") for line in lines)
+
+
+def test_a_plain_function_is_examined_too(place: str) -> None:
+    result = CliRunner().invoke(app, ["doctor", "--model", f"{place}:plain"])
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[2].startswith("ok       completion")
 
 
 def test_a_failure_is_the_exit_code(place: str) -> None:

@@ -109,8 +109,8 @@ def _refuse_unnamed(written: list[inspect.Parameter], name: str) -> None:
             )
     if written and written[0].name in ("self", "cls"):
         raise SetupError(
-            f"tool {name!r} is a method without its object; make the tool of the bound method: "
-            f"tool(thing.{name})"
+            f"tool {name!r} is a method without its object; leave the method undecorated, and make "
+            f"the tool of the bound method: tool(thing.{name})"
         )
 
 

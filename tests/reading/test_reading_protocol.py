@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 from texts import TOOLS, short
 
-from reactext import Action, SetupError, Turn, TurnError, TurnReader, parse
+from reactext import (
+    Action,
+    Engine,
+    ScriptedModel,
+    SetupError,
+    Turn,
+    TurnError,
+    TurnReader,
+    parse,
+)
 from reactext.canonical import turn_text
 from reactext.protocol import CallSyntax, Labels, Protocol
 
@@ -105,6 +114,26 @@ def test_a_broken_grammar_is_told_before_anything_is_read(calls: CallSyntax, tol
     with pytest.raises(SetupError) as failure:
         TurnReader(TOOLS, protocol=Protocol(calls=calls))
     assert told in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        CallSyntax(call="{tool}!{arguments}"),
+        CallSyntax(argument="{name}~{value}"),
+    ],
+)
+def test_calls_that_ours_does_not_read_want_a_grammar(calls: CallSyntax) -> None:
+    with pytest.raises(SetupError, match="is not read as those two calls .* give calls.grammar"):
+        Engine(ScriptedModel([]), TOOLS, protocol=Protocol(calls=calls))
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [CallSyntax(call="{tool}[{arguments}]"), CallSyntax(argument="{value}"), OWN_CALLS.calls],
+)
+def test_calls_that_are_read_are_taken(calls: CallSyntax) -> None:
+    Engine(ScriptedModel([]), TOOLS, protocol=Protocol(calls=calls))
 
 
 def test_the_remedy_is_written_in_the_protocol() -> None:
