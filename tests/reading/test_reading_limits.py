@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import sys
 import tracemalloc
@@ -41,6 +42,8 @@ def steps(text: str, length: int) -> int:
         count += event in ("call", "c_call")
 
     reader = TurnReader(TOOLS)
+    gc.collect()  # what other tests have left is not counted here
+    gc.disable()
     sys.setprofile(counted)
     try:
         for at in range(0, len(text), length):
@@ -50,6 +53,7 @@ def steps(text: str, length: int) -> int:
         pass
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 
